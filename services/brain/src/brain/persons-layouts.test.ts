@@ -177,3 +177,21 @@ it('runs no filter that a person makes possible while the brain is open', async 
     expect(existsSync(marker), into).toBe(false);
   }
 });
+
+it('tells of a brain without main what is so: it has no commit there, and its health shows beside that of others', async () => {
+  await node.call('brain_push', { name: 'other', create: true });
+  await node.call('brain_save', { name: 'x', content: 'x', brain: 'svc' });
+  git('branch', '-m', 'main', 'master');
+  const health = await node.call('svc_health', {});
+  expect(health).toMatchObject({ status: 'degraded' });
+  const brains = health['brains'] as { name: string; commit: string | null; problems: { code: string }[] }[];
+  const shown = new Map(brains.map(({ name, commit, problems }) => [name, { commit, problems }]));
+  expect(shown.get('svc')).toMatchObject({ commit: null, problems: [{ code: 'E_BRAIN_DIVERTED' }] });
+  expect(shown.get('other')).toMatchObject({ commit: expect.stringMatching(/^[0-9a-f]{40}$/), problems: [] });
+  await node.stop();
+  node = await bed.start();
+  for (const tool of ['svc_history', 'context_build'])
+    expect(await node.call(tool, { brain: 'svc' }), tool).toMatchObject({ code: 'E_BRANCH_ABSENT' });
+  git('branch', '-m', 'master', 'main');
+  expect(await node.call('svc_history', { brain: 'svc' })).toMatchObject({ history: [{ count: 1 }, {}] });
+});

@@ -55,7 +55,7 @@ export const readHistoryPage = defineOperation({
   /** `tip`: the commit from which on it was told. */
   answer: decision(HistoryPage.extend({ tip: z.string() }), READ_REFUSALS),
   async run({ brain, rows }, { branch, at, ...wish }) {
-    const found = await brain.view(branch, at === null ? null : { at, rows });
+    const found = at === null ? await brain.lastCommit(branch) : await brain.view(branch, { at, rows });
     if (!found.ok) return found;
     const tip = found.value.commit;
     const { repository, islands } = brain.context;

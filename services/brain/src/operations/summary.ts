@@ -21,7 +21,8 @@ export const BrainSummary = z.strictObject({
   branches: z.number(),
   files: z.number(),
   dirty: z.number(),
-  commit: z.string(),
+  /** Of `main`; null = there is no such branch. */
+  commit: z.string().nullable(),
   modifiedAt: z.number().nullable(),
   problems: list(z.strictObject({ code: z.string(), text: z.string() })),
   openConflicts: z.number(),
@@ -51,7 +52,7 @@ export const summarise = defineOperation({
       branches: heads.size,
       files: files.length,
       dirty: sum(trees, (writer) => dirtyCount(writer, rows)),
-      commit: heads.get('main') ?? '',
+      commit: heads.get('main') ?? null,
       modifiedAt: files.reduce<number | null>((last, { modifiedAt }) => Math.max(last ?? 0, modifiedAt), null),
       problems: [...(await brain.problems()), ...(await brain.context.disk.problemsOf(brain.context.name))],
       unserved: unservedGroups(trees, rows),

@@ -29,7 +29,7 @@ const health = defineTool({
         branches: z.int(),
         files: z.int(),
         dirty: z.int(),
-        commit: CommitId,
+        commit: CommitId.nullable().describe('null = there is no branch main.'),
         remote: z.strictObject({ configured: z.boolean(), ahead: z.int().nullable(), behind: z.int().nullable() }),
         openConflicts: z.int(),
         unserved: z

@@ -1854,7 +1854,7 @@ export interface Tools {
   /** Shows the state of the brains: files, uncommitted work, queues, index, lease counters, problems. */
   svc_health: {
     arguments: Record<string, never>;
-    result: { status: "ok" | "degraded"; uptime: number; version: string; brains: ({ name: string; branches: number; files: number; dirty: number; commit: string; remote: { configured: boolean; ahead: number | null; behind: number | null }; openConflicts: number; unserved: ({ kind: "text" | "large" | "binary" | "link" | "other"; problem: string; count: number })[]; problems: ({ code: string; text: string })[] })[]; lock: { held: boolean; mutex: Record<string, number>; lease: Record<string, number> }; queue: { depth: number; oldestMs: number }; index: { rows: number; pending: number; bytes: number; pendingVectors: number; embedder: string }; git: string; problems: ({ code: string; text: string })[]; timestamp: number };
+    result: { status: "ok" | "degraded"; uptime: number; version: string; brains: ({ name: string; branches: number; files: number; dirty: number; commit: string | null; remote: { configured: boolean; ahead: number | null; behind: number | null }; openConflicts: number; unserved: ({ kind: "text" | "large" | "binary" | "link" | "other"; problem: string; count: number })[]; problems: ({ code: string; text: string })[] })[]; lock: { held: boolean; mutex: Record<string, number>; lease: Record<string, number> }; queue: { depth: number; oldestMs: number }; index: { rows: number; pending: number; bytes: number; pendingVectors: number; embedder: string }; git: string; problems: ({ code: string; text: string })[]; timestamp: number };
     refusals: never;
     dress: unknown;
     callErrors: never;
