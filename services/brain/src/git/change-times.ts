@@ -1,6 +1,7 @@
 /** When each file of a commit was changed last, as the history before it says. */
 import { LRUCache } from 'lru-cache';
 import { Slices } from '../search/slices.ts';
+import { gitTimeMs } from './commit-object.ts';
 import { findMergeBase } from './integration.ts';
 import type { Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
@@ -142,7 +143,7 @@ function* newestIn(log: Buffer): Generator<void, NewestChanges> {
       raw = '';
     } else if (field.trimStart().startsWith(':')) raw = field.trimStart();
     else if (field.trim() !== '') {
-      at = Number(field) * 1_000;
+      at = gitTimeMs(field.trim());
       oldest = Math.min(oldest, at);
       commits += 1;
     }

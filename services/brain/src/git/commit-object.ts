@@ -41,6 +41,13 @@ function identityText(text: string): string {
   return start === end ? 'unknown' : kept.slice(start, end);
 }
 
+const LAST_MS = 8_640_000_000_000_000;
+
+/** The seconds that git prints, as ms since the epoch. A commit may say more than a `Date` can: that is its last moment. */
+export function gitTimeMs(seconds: string): number {
+  return Math.min(Number(seconds) * 1000, LAST_MS);
+}
+
 /** Git's own form of an instant, whole seconds, UTC. */
 export function gitDate(at: Date): string {
   return `@${Math.floor(at.getTime() / 1000)} +0000`;

@@ -1,6 +1,6 @@
 /** Making and listing commits: objects are written without starting git, the branch is moved by it. */
 import { blobId } from './blob-id.ts';
-import { type CommitObject, commitObject } from './commit-object.ts';
+import { type CommitObject, commitObject, gitTimeMs } from './commit-object.ts';
 import { type Attribution, composeMessage, type ParsedMessage, parseMessage } from './commit-message.ts';
 import type { IndexEntry } from './index-file.ts';
 import { type LockedIndex, lockIndex } from './index-lock.ts';
@@ -211,8 +211,8 @@ function toEntry(fields: readonly string[]): CommitEntry {
     commit: commit.trimStart(),
     parents: parents.split(' ').filter(Boolean),
     author: { name, email },
-    authoredAt: new Date(Number(authored) * 1000),
-    committedAt: new Date(Number(committed) * 1000),
+    authoredAt: new Date(gitTimeMs(authored)),
+    committedAt: new Date(gitTimeMs(committed)),
     text,
     ...parseMessage(text),
   };

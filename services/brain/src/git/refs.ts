@@ -8,7 +8,7 @@ import { withJournal } from './journal.ts';
 import { readPackedRef, readRefFiles } from './ref-files.ts';
 import { moveLooseRef } from './loose-ref.ts';
 import { noteOwnMove } from './own-moves.ts';
-import { gitDate } from './commit-object.ts';
+import { gitDate, gitTimeMs } from './commit-object.ts';
 import type { Repository } from './repository.ts';
 import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
@@ -245,7 +245,7 @@ export async function readRefTimes(repository: Repository): Promise<Map<string, 
   return new Map(
     lines.map((line) => {
       const [seconds = '0', ref = ''] = line.split(' ');
-      return [ref.slice('refs/heads/'.length), Number(seconds) * 1000];
+      return [ref.slice('refs/heads/'.length), gitTimeMs(seconds)];
     }),
   );
 }
