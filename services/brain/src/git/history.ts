@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { type CommitEntry, readCommits } from './commits.ts';
 import { knownOrRead } from './known-commits.ts';
-import type { Repository } from './repository.ts';
+import { besideIndex, type Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
 
 /** Of which commits are told. Both name files and directories, as git spells them. */
@@ -156,7 +156,7 @@ async function readChanges(repository: Repository, steps: readonly HistoryStep[]
 async function changesOf(repository: Repository, steps: readonly HistoryStep[]): Promise<Map<string, EntryChange[]>> {
   const { stdout } = await repository.git.run({
     args: ['diff-tree', '--stdin', '-r', '-z', '--root', '--raw', '--no-renames', '--no-abbrev'],
-    gitDir: repository.gitDir,
+    ...besideIndex(repository),
     stdin: steps.map(({ commit, parents }) => `${[commit, ...parents.slice(0, 1)].map(objectId).join(' ')}\n`).join(''),
     maxOutputBytes: MAX_LIST_BYTES,
   });
@@ -186,7 +186,7 @@ export async function compareCommits(repository: Repository, from: string, to: s
   if (from === to) return [];
   const { stdout } = await repository.git.run({
     args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', objectId(from), objectId(to)],
-    gitDir: repository.gitDir,
+    ...besideIndex(repository),
     maxOutputBytes: MAX_LIST_BYTES,
   });
   const fields = stdout.toString('utf8').split('\0');

@@ -6,7 +6,7 @@ import { noteWritten, readCached } from './object-cache.ts';
 import type { GitObject } from './object-id.ts';
 import { writePack } from './pack-file.ts';
 import { decodePaths, encodePath } from './path-bytes.ts';
-import type { Repository } from './repository.ts';
+import { besideIndex, type Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
 import { editTree, type TreeEdit } from './tree-edit.ts';
 
@@ -70,7 +70,7 @@ export async function readTreeChanges(
 ): Promise<Map<string, { mode: string; oid: string } | null>> {
   const { stdout } = await repository.git.run({
     args: ['diff-tree', '-r', '-z', '--no-renames', '--raw', '--no-abbrev', objectId(from), objectId(to), '--'],
-    gitDir: repository.gitDir,
+    ...besideIndex(repository),
     maxOutputBytes: MAX_TREE_BYTES,
   });
   const fields = decodePaths(stdout);

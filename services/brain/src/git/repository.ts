@@ -15,7 +15,7 @@ import {
   restoreAttributes,
   writeDurable,
 } from './repository-config.ts';
-import { type Git, GitError, type Identity } from './run.ts';
+import { type Git, type GitCall, GitError, type Identity } from './run.ts';
 
 export interface Repository extends Disposable {
   /** The working tree of branch `main`. */
@@ -134,6 +134,11 @@ function repositoryAt(git: Git, dir: string): Repository {
     objectDirectories: new ObjectDirectories(join(gitDir, 'objects')),
     [Symbol.dispose]: () => blobs[Symbol.dispose](),
   };
+}
+
+/** For a git that compares commits: it would read the index too, which it has no use for, and fail where that is damaged. */
+export function besideIndex({ gitDir, scratchDir }: Repository): Pick<GitCall, 'gitDir' | 'indexFile'> {
+  return { gitDir, indexFile: join(scratchDir, 'no-index') };
 }
 
 /**

@@ -1,5 +1,6 @@
-/** Histories as other programs leave them: told of all the same. */
+/** Histories and indexes as other programs leave them: told of all the same. */
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { bedOfFile } from '../../testing/bed-of-file.ts';
@@ -44,4 +45,11 @@ it('tells of commits whose authors and dates are none that git would write', asy
     expect(await node.call('brain_list_files', { at: commit }), line).toMatchObject({ files: [{ file: 'a.md' }] });
     git('update-ref', 'refs/heads/main', `${commit}~1`);
   }
+});
+
+it('tells of the history beside an index that is damaged', async () => {
+  writeFileSync(join(root(), '.git/index'), 'garbage');
+  expect(await node.call('svc_history', {})).toMatchObject({ history: [{ files: [{ file: 'a.md' }] }, {}] });
+  expect(await node.call('brain_save', { name: 'b', content: '2' })).toMatchObject({ committed: true });
+  expect(git('status', '--porcelain')).toBe('');
 });
