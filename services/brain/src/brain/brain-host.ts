@@ -8,6 +8,7 @@ import type { Idempotency, Once } from '@svc/runtime/idempotency.ts';
 import type { AuditRelay } from '@svc/runtime/audit-relay.ts';
 import type { Outbox } from '@svc/runtime/outbox.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { createTurn } from '@svc/runtime/turns.ts';
 import type { Git } from '../git/run.ts';
@@ -26,7 +27,7 @@ import { createRwLock } from '../writer/rw-lock.ts';
 import { ReferenceCount } from './reference-count.ts';
 import { BrainFolders } from './brain-folders.ts';
 import { BrainMoves } from './brain-moves.ts';
-import { damageOf, openBrainRepository } from './brain-opening.ts';
+import { damageOf, openBrainRepository, type OpeningTools } from './brain-opening.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { type BrainQuota, type Founded, foundEmpty, foundFrom, type FoundingGround, type Maker } from './founding.ts';
 import { IslandPast } from './island-past.ts';
@@ -83,6 +84,7 @@ export class BrainHost {
   readonly folders: BrainFolders;
   readonly disk: DiskWatch;
   readonly #options: HostOptions;
+  readonly #opening: OpeningTools;
   /** Of all brains. */
   readonly indexes: IndexMemory;
   readonly #entries = new Map<string, Entry>();
@@ -93,6 +95,7 @@ export class BrainHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.#opening = { ...options, trouble: new RepeatedTrouble() };
     const { config, log } = options.platform;
     this.indexes = new IndexMemory({
       limitBytes: config.SVC_SEARCH_MEMORY_MIB * 1024 * 1024,
@@ -189,7 +192,7 @@ export class BrainHost {
   async dropDamaged(name: string): Promise<void> {
     const held = this.#entries.get(name)?.held;
     if (held == null) return;
-    const error = await damageOf(this.#options, name, held.brain.context.repository);
+    const error = await damageOf(this.#opening, name, held.brain.context.repository);
     if (error === null) return;
     await this.lose(name);
     throw error;
@@ -273,7 +276,7 @@ export class BrainHost {
     const { platform, rules } = shared;
     const worktrees = join(dataDir, 'worktrees', name);
     const identity = this.folders.identity(name);
-    const repository = await openBrainRepository(this.#options, { name, folder: this.folders.of(name), worktrees });
+    const repository = await openBrainRepository(this.#opening, { name, folder: this.folders.of(name), worktrees });
     const client = poolClient(platform.database.pool);
     await createLeaseRow(client, name);
     const home = await openHome(client, name, platform.ids.next('brn'));

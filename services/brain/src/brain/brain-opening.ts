@@ -3,6 +3,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import type { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
 import { TEMP_PREFIX } from '../files/staged-contents.ts';
 import { findDamage, repairRepository } from '../git/boot-repair.ts';
 import { openRepository, type Repository, RepositoryProblem } from '../git/repository.ts';
@@ -10,11 +11,13 @@ import type { Git } from '../git/run.ts';
 import { pruneWorktrees, relinkWorktrees } from '../git/worktrees.ts';
 import type { Counters } from '../writer/counters.ts';
 
-interface OpeningTools {
+export interface OpeningTools {
   readonly git: Git;
   readonly counters: Counters;
   readonly platform: Pick<Platform, 'log'>;
   readonly dataDir: string;
+  /** Each call tries again, and health asks every brain; the log is told now and then. */
+  readonly trouble: RepeatedTrouble;
 }
 
 interface BrainPlace {
@@ -53,8 +56,10 @@ export async function damageOf(tools: OpeningTools, name: string, repository: Re
   return damage === null ? null : cannotLoad(tools, name, new RepositoryProblem('damaged', damage));
 }
 
-function cannotLoad({ platform, dataDir }: OpeningTools, name: string, problem: RepositoryProblem): CallError {
-  platform.log.error({ brain: name, reason: problem.reason, err: problem }, 'a brain cannot be opened');
+function cannotLoad(tools: OpeningTools, name: string, problem: RepositoryProblem): CallError {
+  const { platform, dataDir, trouble } = tools;
+  if (trouble.isDue(`${name} ${problem.message}`))
+    platform.log.error({ brain: name, reason: problem.reason, err: problem }, 'a brain cannot be opened');
   if (problem.reason === 'absent') return new CallError('BRAIN_LOAD_FAIL');
   const [reason = ''] = problem.message.replaceAll(dataDir, '').split('\n');
   return new CallError('BRAIN_LOAD_FAIL', `Failed to load brain: ${reason.slice(0, MAX_REASON)}`, {}, 503);

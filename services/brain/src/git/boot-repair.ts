@@ -118,14 +118,24 @@ export async function findDamage(repository: Repository, depth: 'heads' | 'stric
       ? ['--connectivity-only', '--no-dangling', '--', ...heads]
       : ['--strict', '--full', '--no-dangling'];
   try {
-    await repository.git.run({
+    const { exitCode, stdout, stderr } = await repository.git.run({
       args: ['fsck', '--no-progress', ...scope],
       gitDir: repository.gitDir,
       timeoutMs: 600_000,
+      answers: FSCK_ANSWERS,
     });
-    return null;
+    return exitCode === 0 ? null : whatFsckSaid(stderr, stdout.toString('utf8'));
   } catch (error) {
     if (error instanceof GitError) return error.stderr || error.message;
     throw error;
   }
+}
+
+/** Six bits, each for a kind of damage. */
+const FSCK_ANSWERS = Array.from({ length: 64 }, (_, bits) => bits);
+
+/** What is missing says more than what points to it. */
+function whatFsckSaid(stderr: string, stdout: string): string {
+  const said = stdout.split('\n').filter(Boolean);
+  return stderr || (said.find((line) => line.startsWith('missing ')) ?? said[0] ?? 'git fsck found damage');
 }
