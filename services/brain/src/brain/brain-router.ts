@@ -19,6 +19,7 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { assertTimely } from '@svc/runtime/timely.ts';
 import { isDatabaseAway, poolClient } from '@svc/runtime/transaction.ts';
 import { isAbsent } from '../files/fsync.ts';
+import { heldLockOf } from '../git/held-lock.ts';
 import { GitError } from '../git/run.ts';
 import { readLiveProcesses, readOwner } from '../store/ownership.ts';
 import { operations } from '../operations/all.ts';
@@ -182,22 +183,29 @@ export class BrainRouter {
         await this.#host.lose(name);
         return null;
       }
-      throw (await this.#fault(name, error)) ?? error;
+      throw (await this.#fault(name, error, operation.effect)) ?? error;
     } finally {
       leave?.();
     }
   }
 
   /** What an unexpected error means when the disk, or a person at it, is the cause; null = it is a bug. */
-  async #fault(brain: string, error: unknown): Promise<Error | null> {
+  async #fault(brain: string, error: unknown, effect: AnyOperation['effect']): Promise<Error | null> {
     const refusal = this.#host.disk.refusal(brain, error);
     if (refusal !== null) return refusal;
     await this.#host.dropReplaced(brain);
     if (!(await this.#host.exists(brain))) return new CallError('BRAIN_LOAD_FAIL');
     if (!(error instanceof GitError) && !isAbsent(error)) return null;
+    const lock = heldLockOf(error);
+    if (lock !== null) return new CallError('E_BUSY', lockHeld(lock), { retryAfterMs: 1000, lock });
     await this.#host.dropDamaged(brain);
     if (!isOfGit(error)) return null;
     this.#platform.log.error({ err: error, brain }, 'git refused');
+    if (effect === 'read')
+      return new CallError(
+        'SERVICE_UNAVAILABLE',
+        'Git could not read what this needs; the log of the service says why.',
+      );
     return new Refusal('E_STATE_WRITE', { reason: 'git' }, 'Git did not take the change; nothing changed.');
   }
 
@@ -299,6 +307,10 @@ function preferredProcess(brain: string, processes: readonly string[]): string |
     if (best === null || weight > best.weight) best = { process, weight };
   }
   return best?.process ?? null;
+}
+
+function lockHeld(lock: string): string {
+  return `Another git has ${lock}; nothing changed. Try again when it is done; where none is at work any more, remove the file.`;
 }
 
 /** What git said, or what lies where its own files ought to. */

@@ -1,5 +1,5 @@
 /** What people's git makes of a working tree while the brain is open: sparse checkouts, submodules. */
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { gitIn } from '../../testing/brain-state.ts';
@@ -194,4 +194,16 @@ it('tells of a brain without main what is so: it has no commit there, and its he
     expect(await node.call(tool, { brain: 'svc' }), tool).toMatchObject({ code: 'E_BRANCH_ABSENT' });
   git('branch', '-m', 'master', 'main');
   expect(await node.call('svc_history', { brain: 'svc' })).toMatchObject({ history: [{ count: 1 }, {}] });
+});
+
+it('says whose lock a branch waits for, and takes away one that was left behind', async () => {
+  await node.call('brain_write', { name: 'x', content: 'x' });
+  const lock = join(root(), '.git/refs/heads/main.lock');
+  writeFileSync(lock, '');
+  const busy = { code: 'E_BUSY', message: expect.stringContaining('.git/refs/heads/main.lock') };
+  await expect(node.call('svc_commit', { message: 'waits' })).rejects.toMatchObject({ cause: busy });
+  const longAgo = Date.now() / 1000 - 660;
+  utimesSync(lock, longAgo, longAgo);
+  expect(await node.call('svc_commit', { message: 'goes on' })).toMatchObject({ committed: true, count: 1 });
+  expect(git('status', '--porcelain')).toBe('');
 });

@@ -7,6 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isPresent, readTextIfPresent } from '../files/fsync.ts';
+import { STALE_LOCK_MS } from './index-lock.ts';
 import { scratchPath } from './journal.ts';
 import { gitDate } from './commit-object.ts';
 import type { Repository } from './repository.ts';
@@ -57,6 +58,7 @@ function moveLocked(repository: Repository, path: string, logs: readonly string[
   }
 }
 
+/** One older than ten minutes belongs to nobody any more. */
 async function takeLock(token: string, lock: string): Promise<boolean> {
   const endsAt = Date.now() + LOCK_PATIENCE_MS;
   while (Date.now() < endsAt) {
@@ -66,6 +68,8 @@ async function takeLock(token: string, lock: string): Promise<boolean> {
     } catch (error) {
       if (!isPresent(error)) throw error;
     }
+    const held = lstatSync(lock, { throwIfNoEntry: false });
+    if (held !== undefined && Date.now() - held.mtimeMs > STALE_LOCK_MS) rmSync(lock, { force: true });
     await delay(RETRY_MS);
   }
   return false;
