@@ -65,3 +65,14 @@ it('does not say of a read that git did not take a change', async () => {
   const cause = { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('Git could not read') };
   await expect(past).rejects.toMatchObject({ cause });
 });
+
+it('lets no grafts cut the history short, nor a backup, which could not be restored then', async () => {
+  await node.call('brain_save', { name: 'b', content: '2', message: 'second' });
+  writeFileSync(join(root(), '.git/info/grafts'), `${git('rev-parse', 'main')}\n`);
+  const history = [{ message: 'second' }, { message: 'first' }, { message: 'Empty brain' }];
+  expect(await node.call('svc_history', {})).toMatchObject({ history });
+  const { path } = await node.call('svc_brain_backup', {});
+  const restored = `${brain}-restored`;
+  expect(await node.call('svc_brain_restore', { path, brain: restored })).toMatchObject({ status: 'restored' });
+  expect(await node.call('svc_history', { brain: restored })).toMatchObject({ history });
+});
