@@ -92,7 +92,7 @@ async function restoreBrain(served: Served, name: string): Promise<Once<Retired,
         insertRows: (transaction, owner) => importRows(transaction, owner, rowsFile, platform.ids),
       },
     });
-    isPlaced = retired.decision.ok;
+    isPlaced = retired.decision.ok && !retired.replayed;
     return { ...retired, decision: neverDenied(retired.decision, 'E_DUPLICATE') };
   } catch (error) {
     isPlaced ||= error instanceof CallError && error.code === 'E_OUTCOME_UNKNOWN';

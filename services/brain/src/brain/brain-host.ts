@@ -228,8 +228,7 @@ export class BrainHost {
   /** Finishes what was decided about brains before somebody was killed. */
   async finishMoves(): Promise<void> {
     await this.#moves.sweep();
-    for (const error of await this.#moves.finishAll())
-      this.#options.platform.log.error({ err: error }, 'the directories of a brain could not be moved yet');
+    await this.#moves.followAll();
   }
 
   /** What a keyed call of before came to; null = nothing is known of it. */

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import { backupsFolder, sweepUnfinished } from '../backup/backup-files.ts';
 import { fsyncPath, ignoreAbsent, isAbsent } from '../files/fsync.ts';
@@ -24,16 +25,18 @@ export const DELETED = join('backups', 'deleted');
 
 interface MovePlaces {
   readonly dataDir: string;
-  readonly platform: { readonly database: Pick<Database, 'pool'> };
+  readonly platform: { readonly database: Pick<Database, 'pool'>; readonly log: Pick<Platform['log'], 'error'> };
 }
 
 export class BrainMoves {
   readonly #dataDir: string;
   readonly #pool: Database['pool'];
+  readonly #log: MovePlaces['platform']['log'];
 
   constructor({ dataDir, platform }: MovePlaces) {
     this.#dataDir = dataDir;
     this.#pool = platform.database.pool;
+    this.#log = platform.log;
   }
 
   /** Carries out what was decided about a brain of that name, if anything. Throws the error of the disk. */
@@ -47,13 +50,17 @@ export class BrainMoves {
     });
   }
 
-  /** Answers the errors of those that the disk refused. */
-  async finishAll(): Promise<unknown[]> {
-    const errors: unknown[] = [];
-    for (const { brain } of await readMoves(poolClient(this.#pool))) {
-      await this.finish(brain).catch((error: unknown) => errors.push(error));
+  /** As `finish`, by whom its failure does not change what is decided: somebody does it later. */
+  async follow(brain: string): Promise<void> {
+    try {
+      await this.finish(brain);
+    } catch (err) {
+      this.#log.error({ err, brain }, 'the directories of a brain could not be moved yet');
     }
-    return errors;
+  }
+
+  async followAll(): Promise<void> {
+    for (const { brain } of await readMoves(poolClient(this.#pool))) await this.follow(brain);
   }
 
   /** Tried beforehand: once it is decided there is no way back. `unique` names what is tried. */

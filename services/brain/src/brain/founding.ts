@@ -131,7 +131,7 @@ export async function foundFrom(
   });
   outbox.kick();
   audit.kick();
-  if (outcome?.decision.ok === true) await moves.finish(name);
+  if (outcome?.decision.ok === true) await moves.follow(name);
   return outcome;
 }
 

@@ -107,7 +107,7 @@ export async function retireBrain(
   );
   outbox.kick();
   audit.kick();
-  if (outcome.decision.ok) await ground.moves.finish(name);
+  if (outcome.decision.ok) await ground.moves.follow(name);
   return outcome;
 }
 
