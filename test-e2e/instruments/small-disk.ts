@@ -7,8 +7,8 @@ import { join } from 'node:path';
 export interface SmallDisk {
   readonly path: string;
   freeKib(): number;
-  /** Not a byte is left. */
-  fill(): void;
+  /** Not a byte is left, or so much. */
+  fill(leftKib?: number): void;
   /** Takes away what `fill` put there. */
   empty(): void;
   dispose(): void;
@@ -33,10 +33,10 @@ export function mountSmallDisk(mib: number): SmallDisk | null {
       const { bavail, bsize } = statfsSync(path);
       return (bavail * bsize) / 1024;
     },
-    fill() {
+    fill(leftKib = 0) {
       const file = openSync(ballast, 'a');
       try {
-        for (;;) writeSync(file, CHUNK);
+        while (leftKib === 0 || this.freeKib() > leftKib) writeSync(file, CHUNK);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
       } finally {

@@ -4,6 +4,10 @@ export const DISK = {
     'brain files',
     'On a full disk every change is E_STATE_WRITE, reads go on, health names it; with space again all goes on by itself.',
   ],
+  'disk:restore': [
+    'brain files',
+    'A restore, or the first write to a branch, that finds too little room is E_STATE_WRITE wherever it ends, and leaves nothing.',
+  ],
   'disk:read-only': [
     'brain files',
     'A file system that becomes read-only gives typed refusals; nothing is half done, and all goes on when it is over.',

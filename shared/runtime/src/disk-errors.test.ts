@@ -23,6 +23,7 @@ test.each([
   ['a refusal without a reason', new DiskRefusal('no'), 'fault', null],
   ['git on a full disk', git('fatal: write error: No space left on device\n'), 'no space', null],
   ['git on a read-only one', git("fatal: cannot mkdir '/data/brains/x': Read-only file system"), 'read-only', 'brains'],
+  ['git that does not say why', git("error: unable to write file 'a.md'"), 'fault', null],
   ['git without rights', git('error: insufficient permission for adding an object'), 'permission', null],
   ['the database', Object.assign(new Error('could not extend file'), { code: '53100' }), 'no space', 'database'],
 ])('%s is told', (_name, error, reason, place) => {

@@ -31,7 +31,8 @@ const REASON_OF_TEXT: readonly (readonly [RegExp, DiskReason])[] = [
   [/Read-only file system/, 'read-only'],
   // What ssh says about a credential, `Permission denied (publickey)`, is about no file.
   [/Permission denied(?! \()|Operation not permitted|insufficient permission/, 'permission'],
-  [/Input\/output error/, 'fault'],
+  // Of a file that git has opened and checks out it does not say why.
+  [/Input\/output error|unable to write file/, 'fault'],
 ];
 const PLACES = /[/\\](brains|worktrees|journal|cache|backups|database|audit)(?:[/\\]|\b)/;
 

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { link, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { diskTroubleOf } from '@svc/runtime/disk-errors.ts';
 import { fsyncTree, isPresent } from '../files/fsync.ts';
 import { moveRefs, readHead, readHeads, readRefs, type RefMove, rescueStamp } from '../git/refs.ts';
 import { gitDate } from '../git/commit-object.ts';
@@ -35,8 +36,8 @@ export async function stageBrain(git: Git, archive: string, folder: string, at: 
     await unpack(repository, bundle, manifest, at);
     await fillTrees(repository, folder, manifest);
   } catch (error) {
-    if (error instanceof GitError && error.code === 'exit') throw new DamagedArchive('git does not take its objects');
-    throw error;
+    const isOfArchive = error instanceof GitError && error.code === 'exit' && diskTroubleOf(error) === null;
+    throw isOfArchive ? new DamagedArchive('git does not take its objects') : error;
   } finally {
     repository[Symbol.dispose]();
   }
