@@ -1,4 +1,4 @@
-import { CALL_ERRORS } from '@svc/contract/codes.ts';
+import { CALL_ERRORS, Refusal } from '@svc/contract/codes.ts';
 import { deny } from '@svc/contract/decision.ts';
 import { decodeReply, encodeEnvelope, type Envelope } from '@svc/contract/rpc.ts';
 import { type Tool, toolFor } from '@svc/contract/tool.ts';
@@ -68,6 +68,15 @@ const tools = [
   }),
   defineTool({
     ...sample,
+    name: 'full',
+    refuses: [],
+    async handler({ name }) {
+      if (name === 'refused') throw new Refusal('E_STATE_WRITE');
+      throw Object.assign(new Error('could not extend file'), { code: '53100' });
+    },
+  }),
+  defineTool({
+    ...sample,
     name: 'liar',
     refuses: [],
     handler: async () => JSON.parse('{"echoed": 1}') as { echoed: string },
@@ -76,7 +85,9 @@ const tools = [
 
 function setUp() {
   const deps = { seen: [] as unknown[], keyOwners: [] as string[] };
-  const platform = { clock: { now: () => 1000 }, log: pino({ level: 'silent' }), metrics: createMetrics() };
+  const logged: unknown[] = [];
+  const log = pino({ level: 'error' }, { write: (line: string) => logged.push(JSON.parse(line)) });
+  const platform = { clock: { now: () => 1000 }, log, metrics: createMetrics() };
   const dispatch = createDispatch({ tools, deps, platform });
   async function call(tool: string, args: Record<string, unknown>, over: Partial<Envelope> = {}) {
     const envelope: Envelope = {
@@ -94,7 +105,7 @@ function setUp() {
     const reply = decodeReply(await dispatch(encodeEnvelope(envelope)));
     return reply.ok ? { ...reply, result: JSON.parse(reply.body) as unknown } : reply;
   }
-  return { deps, call };
+  return { deps, call, logged };
 }
 
 describe('dispatch', () => {
@@ -117,6 +128,17 @@ describe('dispatch', () => {
     });
     const bare = await call('bare', { name: 'none' });
     expect(bare).toMatchObject({ result: { code: 'E_FILE_ABSENT', content: { code: 'E_FILE_ABSENT' } } });
+  });
+
+  it('tells each bug, and of a disk that refuses with every call once', async () => {
+    const { call, logged } = setUp();
+    for (let round = 0; round < 3; round += 1) {
+      for (const name of ['thrown', 'refused'])
+        expect(await call('full', { name })).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' } });
+    }
+    expect(logged).toMatchObject([{ err: { message: 'could not extend file' } }, { tool: 'full' }]);
+    for (let round = 0; round < 3; round += 1) await call('buggy', { name: 'a' });
+    expect(logged).toHaveLength(5);
   });
 
   it('resolves aliases, drops nulls without meaning, keeps those with one', async () => {

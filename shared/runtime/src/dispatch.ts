@@ -17,7 +17,7 @@ import {
 import { argumentParser } from './arguments.ts';
 import { isUnstorableText } from './database-errors.ts';
 import { diskRefusalOf } from './disk-errors.ts';
-import { callErrorFor } from './failures.ts';
+import { callErrorFor, createFailureReport } from './failures.ts';
 import type { KeptReplies, KeptReply } from './kept-replies.ts';
 import type { Platform } from './platform.ts';
 
@@ -57,6 +57,7 @@ export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
   const seconds = platform.metrics.histogram('svc_tool_seconds', 'Time a tool took inside its service.', ['tool']);
   const inHand = platform.metrics.gauge('svc_calls_in_hand', 'Calls that this process works on.');
   const decode = createEnvelopeDecoder();
+  const report = createFailureReport(platform.log, 'a call failed');
   const prepared = new Map<string, PreparedTool<Deps>>();
   for (const tool of tools) {
     if (prepared.has(tool.name)) throw new Error(`two tools are named ${tool.name}`);
@@ -85,9 +86,8 @@ export function createDispatch<Deps>(options: DispatchOptions<Deps>): Dispatch {
       const failure = diskRefusalOf(error) ?? error;
       const refused = refusalOf(failure, found?.tool);
       if (found !== undefined && refused !== null) return await told(found.tool, refused, state, options.replies);
-      if (!(failure instanceof CallError) && !isUnstorableText(failure)) {
-        platform.log.error({ err: error, requestId: envelope?.requestId, tool: envelope?.tool }, 'a call failed');
-      }
+      if (!(failure instanceof CallError) && !isUnstorableText(failure))
+        report(error, { requestId: envelope?.requestId, tool: envelope?.tool });
       return encodeReply({ ok: false, failure: failureOf(callErrorFor(failure)) });
     } finally {
       inHand.dec();
@@ -187,8 +187,9 @@ async function told<Deps>(
 ): Promise<string> {
   if (scope === null || replies === undefined || secrets.length > 0)
     return encodeReply({ ok: true, ...reply, replayed });
-  // A refusal may be of something that was there when the key was used first.
-  const first = replayed || reply.refusal !== null ? await replies.find(scope).catch(() => null) : null;
+  // A refusal may be of something that was there when the key was used first; of one of the disk nothing is asked of it.
+  const mayBeKnown = replayed || (reply.refusal !== null && reply.refusal !== 'E_STATE_WRITE');
+  const first = mayBeKnown ? await replies.find(scope).catch(() => null) : null;
   if (first === null && !replayed) replies.keep(scope, reply);
   return encodeReply({ ok: true, ...(first ?? reply), replayed: replayed || first !== null });
 }

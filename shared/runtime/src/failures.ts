@@ -1,12 +1,27 @@
-/** What the other side is told of an error that a handler let out. */
+/** What the other side, and the log, is told of an error that a handler let out. */
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { isDatabaseAway, isUnstorableText } from './database-errors.ts';
+import { diskRefusalOf } from './disk-errors.ts';
+import type { Platform } from './platform.ts';
+import { RepeatedTrouble } from './repeated-trouble.ts';
 
 export function callErrorFor(error: unknown): CallError {
   if (error instanceof CallError) return error;
   if (isUnstorableText(error)) return new CallError('VAF_INPUT_INVALID', 'A text holds a NUL.');
   // Of a handler that has no word for it, such as a read that keeps something on the way.
-  if (error instanceof Refusal && error.code === 'E_STATE_WRITE')
-    return new CallError('SERVICE_UNAVAILABLE', error.message);
+  if (isOfDisk(error)) return new CallError('SERVICE_UNAVAILABLE', error.message);
   return new CallError(isDatabaseAway(error) ? 'SERVICE_UNAVAILABLE' : 'INTERNAL');
+}
+
+function isOfDisk(error: unknown): error is Refusal {
+  return error instanceof Refusal && error.code === 'E_STATE_WRITE';
+}
+
+/** Each bug is told; what the disk refuses comes with every call as long as it does, and is told once a minute. */
+export function createFailureReport(log: Pick<Platform['log'], 'error'>, sentence: string) {
+  const ofDisk = new RepeatedTrouble();
+  return (error: unknown, about: Readonly<Record<string, unknown>>): void => {
+    const refusal = isOfDisk(error) ? error : diskRefusalOf(error);
+    if (refusal === null || ofDisk.isDue(refusal.message)) log.error({ err: error, ...about }, sentence);
+  };
 }

@@ -20,8 +20,8 @@ export interface KeptReplies {
   keep(scope: IdempotencyScope, reply: KeptReply): void;
   /** That to the same key and arguments; null = none was kept. */
   find(scope: IdempotencyScope): Promise<KeptReply | null>;
-  /** Resolves when all that was to be kept is. */
-  flush(): Promise<void>;
+  /** Keeps at once what is still to be kept. */
+  close(): Promise<void>;
 }
 
 interface Waiting {
@@ -31,18 +31,19 @@ interface Waiting {
 
 /** Longer ones are made again: an outcome is short, and so is nearly every reply. */
 const MOST_CHARACTERS = 16_384;
-/** So that those of a busy moment are one statement. */
-const GATHER_MS = 20;
+/** One statement for those of so long: the repeats that it is for come later than that. */
+const GATHER_MS = 250;
 
 /** `schema` is the service's own; its migrations create the table. */
 export function createKeptReplies(schema: string, client: SqlClient): KeptReplies {
   const { keepAll, find } = statementsOn(schema);
   const waiting = new Map<string, Waiting>();
+  const closing = new AbortController();
   let writing = Promise.resolve();
 
   async function writeAll(): Promise<void> {
     while (waiting.size > 0) {
-      await sleep(GATHER_MS);
+      await sleep(GATHER_MS, undefined, { signal: closing.signal }).catch(() => undefined);
       const some = [...waiting.values()];
       await client.$executeRawUnsafe(keepAll, ...columnsOf(some)).catch(() => undefined);
       // Until now they were found here, and from now on there.
@@ -67,7 +68,10 @@ export function createKeptReplies(schema: string, client: SqlClient): KeptReplie
       const [row] = await client.$queryRawUnsafe<KeptReply[]>(find, principal, tool, key, argsHash);
       return row ?? null;
     },
-    flush: () => writing,
+    async close() {
+      closing.abort();
+      await writing;
+    },
   };
 }
 

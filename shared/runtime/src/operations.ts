@@ -23,7 +23,7 @@ import { invalidArguments } from './arguments.ts';
 import { type Bus, BusError, type RequestOptions, type Subscription } from './bus.ts';
 import { createGathering } from './gathering.ts';
 import { diskRefusalOf } from './disk-errors.ts';
-import { callErrorFor } from './failures.ts';
+import { callErrorFor, createFailureReport } from './failures.ts';
 import type { StatelessPlatform } from './platform.ts';
 
 /** Beside the question: who asks, on whose behalf, and until when. */
@@ -65,6 +65,7 @@ export function serveOperations<Of extends Operations, Deps>(
   const { operations, process } = serving;
   const { service, declared } = operations;
   const handlers = serving.handlers as Readonly<Record<string, AnyHandler<Deps>>>;
+  const report = createFailureReport(platform.log, 'an operation failed');
 
   async function replyTo(asked: unknown, subject: string): Promise<OperationReply> {
     const [, , asker = '', name = ''] = subject.split('.');
@@ -80,7 +81,7 @@ export function serveOperations<Of extends Operations, Deps>(
       return replyWith(await handler(parsedQuestion(declaration, question), context), declaration);
     } catch (error) {
       return failedWith(error, declaration, () => {
-        platform.log.error({ err: error, operation: `${service}.${name}`, asker }, 'an operation failed');
+        report(error, { operation: `${service}.${name}`, asker });
       });
     }
   }

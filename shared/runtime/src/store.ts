@@ -136,7 +136,7 @@ export async function openStore<Events extends EventTable>(
       await scheduleUpkeep(platform, { service, client, outbox, idempotency });
     },
     async close() {
-      await replies.flush();
+      await replies.close();
       await audit.close();
       await outbox.close();
     },

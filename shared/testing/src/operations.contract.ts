@@ -285,6 +285,13 @@ function describeFailures(bed: () => Bed, client: Client): void {
     expect(bed().logged).toEqual([]);
   });
 
+  test('a disk that refuses with every question is told once', async () => {
+    await bed().serve(() => Promise.reject(Object.assign(new Error('full'), { code: '53100' })));
+    for (let round = 0; round < 3; round += 1)
+      expect((await failureOf(client('market').look({ what: 'x' }))).code).toBe('SERVICE_UNAVAILABLE');
+    expect(bed().logged).toHaveLength(1);
+  });
+
   test('an answer that the asker’s declaration does not know is not taken for one', async () => {
     await bed().serve();
     const { service, declared } = bed().operations;
