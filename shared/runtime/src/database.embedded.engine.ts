@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { EngineReport, EngineRequest } from './database.embedded.worker.ts';
 import type { DatabaseLog } from './database.postgres.ts';
+import { freeMib } from './free-space.ts';
 import { StartProblem } from './start-problem.ts';
 
 const RETRY_MS = 250;
@@ -69,5 +70,8 @@ async function openWorker(request: EngineRequest): Promise<Worker> {
   if (first !== 'exited' && first.kind === 'ready') return worker;
   await worker.terminate();
   const reason = first !== 'exited' && 'reason' in first ? first.reason : 'its thread ended';
-  throw new StartProblem(`the embedded database in ${request.directory} does not open: ${reason}`);
+  const { directory } = request;
+  // The engine does not say what it lacked, and on a full disk it is room.
+  const free = `free space ${freeMib(directory)} MiB`;
+  throw new StartProblem(`the embedded database in ${directory} does not open: ${reason}; ${free}`);
 }

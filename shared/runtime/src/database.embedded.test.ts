@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -52,6 +52,13 @@ describe('embedded database', () => {
   test('lets nobody else near the socket', async () => {
     await using database = await embeddedDatabase();
     expect(statSync(join(database.directory, 'run')).mode & 0o777).toBe(0o700);
+  });
+
+  test('says how much room there is when its engine does not start', async () => {
+    const directory = temporaryDirectory();
+    await (await openEmbeddedDatabase({ directory, log })).close();
+    truncateSync(join(directory, 'pg', 'global', 'pg_control'));
+    await expect(openEmbeddedDatabase({ directory, log })).rejects.toThrow(/does not open: .*; free space \d+ MiB$/s);
   });
 
   test('starts over when the first start was interrupted', async () => {
