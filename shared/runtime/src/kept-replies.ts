@@ -16,7 +16,10 @@ export interface KeptReply {
 }
 
 export interface KeptReplies {
-  /** Soon, and only where the key has an outcome. What is lost by a crash, or by a database that is away, is made again. */
+  /**
+   * Soon, and only where that is the outcome under the key: what is judged before, and refused, is none. What is lost by
+   * a crash, or by a database that is away, is made again.
+   */
   keep(scope: IdempotencyScope, reply: KeptReply): void;
   /** That to the same key and arguments; null = none was kept. */
   find(scope: IdempotencyScope): Promise<KeptReply | null>;
@@ -27,6 +30,14 @@ export interface KeptReplies {
 interface Waiting {
   readonly scope: IdempotencyScope;
   readonly reply: KeptReply;
+}
+
+/** Of a key that has an outcome. */
+interface StoredReply {
+  /** Of the outcome, when that is a refusal. */
+  readonly code: string | null;
+  readonly body: string | null;
+  readonly refusal: string | null;
 }
 
 /** Longer ones are made again: an outcome is short, and so is nearly every reply. */
@@ -46,7 +57,7 @@ export function createKeptReplies(schema: string, client: SqlClient): KeptReplie
       await sleep(GATHER_MS, undefined, { signal: closing.signal }).catch(() => undefined);
       const some = [...waiting.values()];
       await client.$executeRawUnsafe(keepAll, ...columnsOf(some)).catch(() => undefined);
-      // Until now they were found here, and from now on there.
+      // Until now they were known here, and from now on there.
       for (const one of some) {
         const id = idempotencyId(one.scope);
         if (waiting.get(id) === one) waiting.delete(id);
@@ -63,10 +74,12 @@ export function createKeptReplies(schema: string, client: SqlClient): KeptReplie
     },
     async find(scope) {
       const { principal, tool, key, argsHash } = scope;
-      const mine = waiting.get(idempotencyId(scope));
-      if (mine !== undefined) return mine.scope.argsHash === argsHash ? mine.reply : null;
-      const [row] = await client.$queryRawUnsafe<KeptReply[]>(find, principal, tool, key, argsHash);
-      return row ?? null;
+      const [row] = await client.$queryRawUnsafe<StoredReply[]>(find, principal, tool, key, argsHash);
+      if (row === undefined) return null;
+      const { code, body, refusal } = row;
+      if (body !== null) return { body, refusal };
+      const mine = waiting.get(idempotencyId(scope))?.reply ?? null;
+      return mine?.refusal === code ? mine : null;
     },
     async close() {
       closing.abort();
@@ -95,8 +108,10 @@ function statementsOn(schema: string) {
     UPDATE ${table} AS t SET reply = r.reply, refusal = r.refusal
     FROM soon, unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
       AS r (principal, tool, key, args_hash, reply, refusal)
-    WHERE (t.principal, t.tool, t.key, t.args_hash) = (r.principal, r.tool, r.key, r.args_hash)`;
-  const find = `SELECT reply AS body, refusal FROM ${table}
-    WHERE principal = $1 AND tool = $2 AND key = $3 AND args_hash = $4 AND reply IS NOT NULL AND at >= ${IDEMPOTENCY_KEPT_SINCE}`;
+    WHERE (t.principal, t.tool, t.key, t.args_hash) = (r.principal, r.tool, r.key, r.args_hash)
+      AND t.outcome IS NOT NULL AND t.outcome->>'code' IS NOT DISTINCT FROM r.refusal`;
+  const find = `SELECT outcome->>'code' AS code, reply AS body, refusal FROM ${table}
+    WHERE principal = $1 AND tool = $2 AND key = $3 AND args_hash = $4 AND outcome IS NOT NULL
+      AND at >= ${IDEMPOTENCY_KEPT_SINCE}`;
   return { keepAll, find };
 }
