@@ -196,7 +196,7 @@ export class BrainRouter {
     await this.#host.dropReplaced(brain);
     if (!(await this.#host.exists(brain))) return new CallError('BRAIN_LOAD_FAIL');
     if (!(error instanceof GitError) && !isAbsent(error)) return null;
-    const lock = heldLockOf(error);
+    const lock = heldLockOf(error, this.#host.folders.of(brain));
     if (lock !== null) return new CallError('E_BUSY', lockHeld(lock), { retryAfterMs: 1000, lock });
     await this.#host.dropDamaged(brain);
     if (!isOfGit(error)) return null;

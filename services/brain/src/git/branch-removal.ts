@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { foldCase } from '@svc/contract/names.ts';
 import { fsyncPath } from '../files/fsync.ts';
 import { readHeads, type RefMove } from './refs.ts';
 import type { Repository } from './repository.ts';
@@ -33,16 +32,6 @@ export async function countUnmerged(
 ): Promise<number> {
   const known = [...(await readHeads(repository))].flatMap(([name, commit]) => (name === branch ? [] : [commit]));
   return countNew(repository, head, { known, without });
-}
-
-/** Whether a branch with another name than `except` is `name`, but for case, or would be above or below it. */
-export async function isNameTaken(repository: Repository, name: string, except: string | null): Promise<boolean> {
-  const folded = foldCase(name);
-  return [...(await readHeads(repository)).keys()].some((other) => {
-    const existing = foldCase(other);
-    const isNear = existing === folded || existing.startsWith(`${folded}/`) || folded.startsWith(`${existing}/`);
-    return isNear && other !== except;
-  });
 }
 
 /** Takes a working tree that holds what no commit does out of use; the files stay, beside the others. */

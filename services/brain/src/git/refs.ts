@@ -192,18 +192,24 @@ function isRefusedMove(error: GitError): boolean {
   );
 }
 
+/** Whether a branch with another name than `except` is `name`, but for case, or would be above or below it. */
+export async function isNameTaken(repository: Repository, name: string, except: string | null): Promise<boolean> {
+  const folded = foldCase(name);
+  return [...(await readHeads(repository)).keys()].some((other) => {
+    const existing = foldCase(other);
+    const isNear = existing === folded || existing.startsWith(`${folded}/`) || folded.startsWith(`${existing}/`);
+    return isNear && other !== except;
+  });
+}
+
 type BranchCreation = 'created' | 'exists';
 
-/** `exists` also when the name collides with another branch: `a` beside `a/b`, or equal but for case. */
+/** `exists` also when the name is taken by another branch. */
 export async function createBranch(
   repository: Repository,
   { branch, commit, at }: { branch: string; commit: string; at: Date },
 ): Promise<BranchCreation> {
-  const folded = foldCase(branch);
-  for (const other of (await readHeads(repository)).keys()) {
-    const existing = foldCase(other);
-    if (existing === folded || existing.startsWith(`${folded}/`) || folded.startsWith(`${existing}/`)) return 'exists';
-  }
+  if (await isNameTaken(repository, branch, null)) return 'exists';
   const created = await moveRefs(repository, [{ ref: branchRef(branch), to: commit, from: null }], at);
   return created ? 'created' : 'exists';
 }

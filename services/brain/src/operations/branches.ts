@@ -12,8 +12,14 @@ import {
 } from '../brain/open-brain.ts';
 import { divergenceFor } from '../brain/remote-state.ts';
 import { ChangedFile, LeftEntry } from '../files/file-table.ts';
-import { isNameTaken } from '../git/branch-removal.ts';
-import { createBranch as createRef, readHead, readHeads, readRefTimes, resolveReading } from '../git/refs.ts';
+import {
+  createBranch as createRef,
+  isNameTaken,
+  readHead,
+  readHeads,
+  readRefTimes,
+  resolveReading,
+} from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import type { RowView } from '../ports.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
