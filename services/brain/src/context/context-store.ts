@@ -43,7 +43,7 @@ export interface Noted {
 }
 
 /** What a session is told of a context that was built again. */
-export interface Refreshed extends Pick<BuiltContext, 'hash' | 'tokens'> {
+interface Refreshed extends Pick<BuiltContext, 'hash' | 'tokens'> {
   readonly brain: string;
   /** It says something else than the last one. */
   readonly changed: boolean;

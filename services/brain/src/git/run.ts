@@ -107,7 +107,8 @@ export function createGit(settings: GitSettings = {}): Git {
     GIT_TERMINAL_PROMPT: '0',
     GIT_OPTIONAL_LOCKS: '0',
     GIT_NO_REPLACE_OBJECTS: '1',
-    GIT_GRAFT_FILE: '/dev/null',
+    // One that is there, even if it is empty, has every git print advice.
+    GIT_GRAFT_FILE: '/dev/null/none',
     GIT_NO_LAZY_FETCH: '1',
     GIT_DEFAULT_HASH: 'sha1',
     GIT_DEFAULT_REF_FORMAT: 'files',
