@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { growthOf, LINEAR } from './growth.ts';
 
 const SIZE = 1000;
-const PER_UNIT = 600;
+const PER_UNIT = 3000;
 let sum = 0;
 
 function spin(units: number): void {

@@ -26,8 +26,12 @@ export const LINEAR = 2.6;
 const RUNS = 2;
 /** What grows too fast does so each time; only noise passes. */
 const ATTEMPTS = 6;
-/** At half of the largest size. Less than this much is mostly what a call costs anyway. */
-const LEAST_MS = 4;
+/**
+ * At half of the largest size. Less than this much is mostly what a call costs anyway, and what memory costs from the size
+ * on at which a text is a large object (128 KiB): there a call takes several times as long, and where pages are slow 6 ms
+ * more. A square over texts of the sizes that are asked for takes seconds.
+ */
+const LEAST_MS = 10;
 
 /**
  * Looks again while it looks worse than linear: a noisy moment passes, a square does not. It looks more widely too: the
