@@ -232,6 +232,8 @@ function questions({ brain, all }: Ground, random: Scenario['random'], told: rea
   ]);
 }
 
+const LATE = ['SERVICE_UNAVAILABLE', 'TIMEOUT', 'E_OUTCOME_UNKNOWN'];
+
 /** What answers say: the texts that were hidden, and every hash and commit that was told. */
 class Ear {
   readonly traces: string[] = [];
@@ -253,7 +255,7 @@ class Ear {
     const what = `${tool} ${JSON.stringify(args).slice(0, 200)}`;
     const code = codeOf(reply);
     // A busy machine may be late; what it must not do is fail.
-    if (code === 'SERVICE_UNAVAILABLE' || code === 'TIMEOUT') this.late += 1;
+    if (code !== null && LATE.includes(code)) this.late += 1;
     else if (reply.status >= 500 || code === 'INTERNAL')
       this.traces.push(`${what}: ${reply.status} ${reply.text.slice(0, 200)}`);
     // The question itself may name what it looks for.

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { Caller } from '../client.ts';
 import { withLedger } from '../instruments/ledger-rows.ts';
 import { contradictions, tradesOf, wrongAtAnyMoment } from '../instruments/market-rows.ts';
+import { withSettings } from '../instruments/node-settings.ts';
 import { keepTrading, type Trading } from '../instruments/persistent-trader.ts';
 import type { Random } from '../instruments/random.ts';
 import { TradeJournal } from '../instruments/trade-journal.ts';
@@ -11,8 +12,8 @@ import { createTraders, offer, purseOf, skillsOn } from '../instruments/traders.
 import { waitFor } from '../instruments/wait-for.ts';
 import { MARKET_KILL_ROUNDS } from '../settings.ts';
 import { killed } from '../targets/service-process.ts';
-import { breakable, logsOf, type OwnTarget } from '../targets/target.ts';
-import { EACH_APART, newName, ownTarget, verifies } from '../verifies.ts';
+import { breakable, logsOf, type OwnTarget, type TargetPlace } from '../targets/target.ts';
+import { EACH_APART, newName, ownTarget, type Scenario, verifies } from '../verifies.ts';
 
 const target = ownTarget({}, { apart: EACH_APART });
 const TRADERS = 6;
@@ -23,7 +24,7 @@ const roundsOf = ({ place }: OwnTarget): number =>
 /** Every trade is over this long after it was left alone. */
 const WINDOW_MS = 4000;
 const AT_REST_WITHIN_MS = 60_000;
-const SETTINGS = ['market.skillsTradeTtlMs', 'market.tradeWindowMs'];
+const SETTINGS = { 'market.skillsTradeTtlMs': WINDOW_MS, 'market.tradeWindowMs': WINDOW_MS };
 
 interface Fault {
   readonly name: string;
@@ -106,48 +107,67 @@ verifies(
   { on: target, only: 'cluster' },
 );
 
-verifies(
-  'market:killed',
-  async ({ place, random, report }) => {
-    const operator = new Caller(place);
-    await skillsOn(operator);
-    for (const key of SETTINGS) await operator.ok('svc_config_set', { key, value: WINDOW_MS });
-    const buyers = Array.from({ length: TRADERS }, () => newName('buyer'));
-    for (const agentId of buyers) await operator.ok('escrow_create', { agentId, budget: 1_000_000 });
-    const trading: Trading = {
-      operator: new Caller(place, { headers: { 'x-svc-timeout-ms': '3000' } }),
-      random,
-      journal: new TradeJournal(),
-      sellers: [],
-      buyers,
-      problems: [],
-      steps: 0,
-      over: false,
-    };
+const OPEN = ['opening', 'undoing', 'pending', 'pending_delivery', 'delivered'];
+
+/** Until every trade is over and its money where it belongs; each trade with its state. */
+async function atRest(trading: Trading, place: TargetPlace): Promise<ReadonlyMap<string, string>> {
+  const operator = new Caller(place);
+  let left: readonly string[] = [];
+  let found: ReadonlyMap<string, string> = new Map();
+  const isAtRest = async (): Promise<boolean> => {
+    // The job comes once a minute, and each look stops an embedded node before it does.
+    await operator.ok('market_skill_sweep');
+    left = await withLedger(target.get(), async (pool) => {
+      found = await tradesOf(pool, trading);
+      const open = [...found].filter(([, state]) => OPEN.includes(state)).map(String);
+      return [...(await contradictions(pool, trading)), ...open];
+    });
+    return left.length === 0;
+  };
+  // Embedded, each look stops the node: the first one is worth it when the last trade can be over.
+  if (place.kind === 'embedded') await delay(WINDOW_MS);
+  const often = { withinMs: AT_REST_WITHIN_MS, everyMs: place.kind === 'embedded' ? 8000 : 500 };
+  await waitFor(isAtRest, { ...often, what: 'money to follow every trade' }).catch((error: unknown) => {
+    expect(left).toEqual([]);
+    throw error;
+  });
+  return found;
+}
+
+async function tradeAndSuffer({ place, random }: Scenario): Promise<Trading & { counts: Record<string, number> }> {
+  const operator = new Caller(place);
+  await skillsOn(operator);
+  const buyers = Array.from({ length: TRADERS }, () => newName('buyer'));
+  for (const agentId of buyers) await operator.ok('escrow_create', { agentId, budget: 1_000_000 });
+  const trading: Trading = {
+    operator: new Caller(place, { headers: { 'x-svc-timeout-ms': '3000' } }),
+    random,
+    journal: new TradeJournal(),
+    sellers: [],
+    buyers,
+    problems: [],
+    steps: 0,
+    over: false,
+  };
+  const counts = await withSettings(operator, SETTINGS, async () => {
     const working = Promise.all(buyers.map((buyer) => keepTrading(trading, buyer)));
-    const counts = await suffer(trading).finally(() => {
+    const suffered = await suffer(trading).finally(() => {
       trading.over = true;
     });
     await working;
     await target.get().whole();
+    return suffered;
+  });
+  return { ...trading, counts };
+}
+
+verifies(
+  'market:killed',
+  async (scenario) => {
+    const { place, report } = scenario;
+    const { counts, ...trading } = await tradeAndSuffer(scenario);
     expect(trading.problems).toEqual([]);
-    let left: readonly string[] = [];
-    let found: ReadonlyMap<string, string> = new Map();
-    const isAtRest = async (): Promise<boolean> => {
-      // The job comes once a minute, and each look stops an embedded node before it does.
-      await operator.ok('market_skill_sweep');
-      left = await withLedger(target.get(), async (pool) => {
-        found = await tradesOf(pool, trading);
-        const open = [...found].filter(([, state]) => OPEN.includes(state)).map(String);
-        return [...(await contradictions(pool, trading)), ...open];
-      });
-      return left.length === 0;
-    };
-    // Embedded, each look stops the node: the first one is worth it when the last trade can be over.
-    if (place.kind === 'embedded') await delay(WINDOW_MS);
-    const often = { withinMs: AT_REST_WITHIN_MS, everyMs: place.kind === 'embedded' ? 8000 : 500 };
-    await waitFor(isAtRest, { ...often, what: 'money to follow every trade' }).catch(() => expect(left).toEqual([]));
-    for (const key of SETTINGS) await operator.ok('svc_config_set', { key, value: null });
+    const found = await atRest(trading, place);
     expect(trading.journal.wrong(found)).toEqual([]);
     expect(contradictionsTold(target.get(), trading)).toEqual([]);
     const ends = [...Map.groupBy(found.values(), (state) => state)].map(([state, { length }]) => `${length} ${state}`);
@@ -159,5 +179,3 @@ verifies(
   },
   { on: target, timeoutMs: 300_000 + MARKET_KILL_ROUNDS * 20_000 },
 );
-
-const OPEN = ['opening', 'undoing', 'pending', 'pending_delivery', 'delivered'];

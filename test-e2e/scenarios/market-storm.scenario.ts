@@ -5,6 +5,7 @@ import { Caller, codeOf, type Fields } from '../client.ts';
 import type { EventSocket } from '../instruments/event-socket.ts';
 import { withLedger } from '../instruments/ledger-rows.ts';
 import { contradictions } from '../instruments/market-rows.ts';
+import { withSettings } from '../instruments/node-settings.ts';
 import { buySkill, createTraders, offer, offerSkill, purseOf, skillsOn, type Traders } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { STORM_RACERS, STORM_TRADES } from '../settings.ts';
@@ -108,16 +109,14 @@ async function weather(storm: Storm, { place, caller, socket, report }: Scenario
   const supply = { supply: STORM_TRADES };
   const listingId =
     storm.kind === 'skill' ? await offerSkill(seller, `${PRICE}`, supply) : await offer(seller, `${PRICE}`, supply);
-  await operator.ok('svc_config_set', { key: storm.setting, value: WINDOW_MS });
   const racers = storm.racers(traders, caller());
   const wealth = async () =>
     (await purseOf(operator, buyer.id)).available + (await purseOf(operator, seller.id)).available;
   const before = await wealth();
-  const begun = await Promise.all(Array.from({ length: STORM_TRADES }, () => storm.begin(traders, listingId)));
-  const outcomes = await Promise.all(
-    begun.map((trade, index) => race(trade, racers, LEADS[index % LEADS.length] ?? 1)),
-  );
-  await operator.ok('svc_config_set', { key: storm.setting, value: null });
+  const outcomes = await withSettings(operator, { [storm.setting]: WINDOW_MS }, async () => {
+    const begun = await Promise.all(Array.from({ length: STORM_TRADES }, () => storm.begin(traders, listingId)));
+    return Promise.all(begun.map((trade, index) => race(trade, racers, LEADS[index % LEADS.length] ?? 1)));
+  });
   const ends: string[] = [];
   for (const { tradeId, won, untold } of outcomes) {
     const { state, closedBy } = await settled(buyer.caller, tradeId);

@@ -1,6 +1,7 @@
 /** What time decides, and the gate: where nobody else trades, and windows are made short for a while. */
 import { expect } from 'vitest';
 import { Caller } from '../client.ts';
+import { withSettings } from '../instruments/node-settings.ts';
 import { availableOf, buySkill, createTraders, offer, offerSkill, purseOf } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
@@ -50,9 +51,10 @@ verifies(
   'market:trade:timer',
   async ({ place }) => {
     const operator = new Caller(place);
-    await set(operator, 'market.tradeWindowMs', 1000);
     const { seller, buyer } = await createTraders(place);
-    const { tradeId } = await buyer.caller.ok('market_trade', { listingId: await offer(seller, '40') });
+    const listingId = await offer(seller, '40');
+    const buy = () => buyer.caller.ok('market_trade', { listingId });
+    const { tradeId } = await withSettings(operator, { 'market.tradeWindowMs': 1000 }, buy);
     const trade = await waitFor(
       async () => {
         const shown = await buyer.caller.ok('market_getTrade', { tradeId });
@@ -67,7 +69,6 @@ verifies(
     });
     expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 40, pending: 0, available: 960 });
     expect(await purseOf(operator, seller.id)).toMatchObject({ earned: 40 });
-    await set(operator, 'market.tradeWindowMs', null);
   },
   on,
 );
@@ -77,13 +78,13 @@ verifies(
   async ({ place, socket }) => {
     const operator = new Caller(place);
     await operator.ok('market_skill_gate', { value: true });
-    await set(operator, 'market.skillsTradeTtlMs', 1000);
     // What others left here is not counted with it.
     await operator.ok('market_skill_sweep');
     const { seller, buyer } = await createTraders(place);
     const ears = await socket();
     const listingId = await offerSkill(seller, '60');
-    const { tradeId, deliverBy } = await buyer.caller.ok('market_skill_buy', { listingId, buyerId: buyer.id });
+    const buy = () => buyer.caller.ok('market_skill_buy', { listingId, buyerId: buyer.id });
+    const { tradeId, deliverBy } = await withSettings(operator, { 'market.skillsTradeTtlMs': 1000 }, buy);
     await waitFor(() => Date.now() > Number(deliverBy), { what: 'the end of the time to deliver' });
     const late = await seller.caller.refused('E_SKILL_EXPIRED', 'market_skill_deliver', { tradeId, payload: 'late' });
     expect(late).toMatchObject({ state: 'expired' });
@@ -98,7 +99,6 @@ verifies(
     await buyer.caller.refused('E_SKILL_EXPIRED', 'market_skill_settle', { tradeId, decision: 'confirm' });
     const isTold = () => ears.heard.some((event) => event.name === 'trade:expired' && event['tradeId'] === tradeId);
     await waitFor(isTold, { what: 'trade:expired' });
-    await set(operator, 'market.skillsTradeTtlMs', null);
   },
   on,
 );
@@ -111,13 +111,13 @@ verifies(
     const { seller, buyer } = await createTraders(place);
     const listingId = await offer(seller, '1');
     const skill = await offerSkill(seller, '1');
-    await set(operator, 'market.requireConsent', true);
-    await buyer.caller.refused('E_CONSENT', 'market_trade', { listingId });
-    await buyer.caller.refused('E_CONSENT', 'market_skill_buy', { listingId: skill, buyerId: buyer.id });
-    const context = { consentGiven: true };
-    await buyer.caller.ok('market_trade', { listingId, context });
-    await buyer.caller.ok('market_skill_buy', { listingId: skill, buyerId: buyer.id, context });
-    await set(operator, 'market.requireConsent', null);
+    await withSettings(operator, { 'market.requireConsent': true }, async () => {
+      await buyer.caller.refused('E_CONSENT', 'market_trade', { listingId });
+      await buyer.caller.refused('E_CONSENT', 'market_skill_buy', { listingId: skill, buyerId: buyer.id });
+      const context = { consentGiven: true };
+      await buyer.caller.ok('market_trade', { listingId, context });
+      await buyer.caller.ok('market_skill_buy', { listingId: skill, buyerId: buyer.id, context });
+    });
     await operator.ok('market_skill_gate', { value: false });
     await buyer.caller.refused('E_SKILL_DISABLED', 'market_trade', { listingId: skill });
   },

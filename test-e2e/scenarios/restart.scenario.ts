@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { layWork } from '../instruments/lasting-work.ts';
 import { createMembers, memberAt } from '../instruments/members.ts';
+import { withSettings } from '../instruments/node-settings.ts';
 import { buySkill, createTraders, offer, offerSkill, purseOf, skillsOn } from '../instruments/traders.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { mint } from '../instruments/workspaces.ts';
@@ -168,7 +169,8 @@ const trades: LayOut = async (place) => {
     (await buyer.caller.ok('market_trade', { listingId: await offer(seller, '5') }))['tradeId'],
   );
   await buyer.caller.ok('market_trade', { tradeId: states['completed'] });
-  await withShortTime(operator, async () => {
+  // What begins meanwhile is over soon.
+  await withSettings(operator, { 'market.skillsTradeTtlMs': 1000 }, async () => {
     states['expired'] = await bought();
   });
   for (const state of ['delivered', 'confirmed', 'refuted', 'cancelled']) states[state] = await bought();
@@ -204,14 +206,6 @@ const trades: LayOut = async (place) => {
     expect(await purseOf(operator, buyer.id)).toMatchObject({ spent: 9, pending: 2 });
   };
 };
-
-/** What begins meanwhile is over soon. */
-async function withShortTime(operator: Caller, work: () => Promise<void>): Promise<void> {
-  const key = 'market.skillsTradeTtlMs';
-  await operator.ok('svc_config_set', { key, value: 1000 });
-  await work();
-  await operator.ok('svc_config_set', { key, value: null });
-}
 
 /** Votes in each state, with what was said in a channel. */
 const votes: LayOut = async (place) => {

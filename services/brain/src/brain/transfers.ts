@@ -3,6 +3,7 @@
  * queue. A call waits for its transfer as long as its deadline allows; the transfer goes on without it.
  */
 import { CallError } from '@svc/contract/codes.ts';
+import { LATE, within } from '@svc/runtime/within.ts';
 import { RemoteError } from '../git/remote-error.ts';
 import type { TransferWatch } from '../git/spawner.ts';
 import type { TransferProgress } from '../git/transfer-output.ts';
@@ -159,20 +160,9 @@ class Slots {
   }
 }
 
-const LATE = Symbol('late');
 const isOver = (): true => true;
 
 function isOverUnlessAway(error: unknown): true {
   if (error instanceof RemoteError && error.code === 'E_REMOTE_UNREACHABLE') throw error;
   return true;
-}
-
-async function within<Value>(ms: number, work: Promise<Value>): Promise<Value | typeof LATE> {
-  const { promise, resolve } = Promise.withResolvers<typeof LATE>();
-  const timer = setTimeout(() => resolve(LATE), Math.max(0, ms));
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

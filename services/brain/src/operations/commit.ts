@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { deny } from '@svc/contract/decision.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
+import { LATE, within } from '@svc/runtime/within.ts';
 import { isUnchanged, storeFiles, type StoredFiles } from '../git/worktree-files.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { eventRulesOf } from '../brain/brain-events.ts';
@@ -85,16 +86,10 @@ async function firstOf(
   instead: () => CommitAnswer,
 ): Promise<CommitAnswer> {
   const { clock, log } = brain.context.platform;
-  const late = Promise.withResolvers<null>();
-  const timer = setTimeout(() => late.resolve(null), Math.max(0, deadlineAt - clock.now() - ANSWER_MS));
-  try {
-    const answer = await Promise.race([work, late.promise]);
-    if (answer !== null) return answer;
-    work.catch((error: unknown) => log.error({ err: error, brain: brain.context.name }, 'a big commit failed'));
-    return instead();
-  } finally {
-    clearTimeout(timer);
-  }
+  const answer = await within(deadlineAt - clock.now() - ANSWER_MS, work);
+  if (answer !== LATE) return answer;
+  work.catch((error: unknown) => log.error({ err: error, brain: brain.context.name }, 'a big commit failed'));
+  return instead();
 }
 
 async function commitMuch(

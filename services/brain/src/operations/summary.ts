@@ -1,5 +1,6 @@
 /** What health and lists say about a brain, counted over the files that the caller may read; and whether its writes are done. */
 import { z } from 'zod';
+import { LATE, within } from '@svc/runtime/within.ts';
 import { remoteState } from '../brain/remote-state.ts';
 import { EntryKind } from '../files/file-entry.ts';
 import { readHeads } from '../git/refs.ts';
@@ -81,13 +82,7 @@ export const settle = defineOperation({
   question: z.strictObject({ waitMs: z.number() }),
   answer: z.boolean(),
   async run({ brain }, { waitMs }) {
-    const timer = Promise.withResolvers<false>();
-    const handle = setTimeout(() => timer.resolve(false), waitMs);
-    try {
-      return await Promise.race([brain.trees.settled().then(() => true), timer.promise]);
-    } finally {
-      clearTimeout(handle);
-    }
+    return (await within(waitMs, brain.trees.settled())) !== LATE;
   },
 });
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { CALL_ERRORS, CallError, Refusal } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
+import { LATE, within } from '@svc/runtime/within.ts';
 import type { AskedBrain } from '../brain/brain-router.ts';
 import { defineTool } from '../deps.ts';
 import { BUILTIN_MODEL } from '../embedding/domain/builtin.ts';
@@ -11,6 +12,10 @@ import type { BrainProblem } from '../writer/context.ts';
 import { nodeProblems } from './node-problems.ts';
 import { entryKind } from './results.ts';
 import { askEveryBrain, type CallContext, resolveTarget } from './target.ts';
+
+/** Of the time of a call, for what is told after the brains were heard. */
+const KEPT_MS = 3000;
+const SHOWN_UNHEARD = 5;
 
 const problem = z.strictObject({ code: z.string(), text: z.string() });
 
@@ -62,14 +67,9 @@ const health = defineTool({
   refuses: [],
   async handler(_input, context) {
     const { deps, now } = context;
-    const problems: BrainProblem[] = [];
-    const summaries: BrainSummary[] = [];
-    for (const summary of await askEveryBrain(context, (brain, name) => summaryOf(context, brain, name))) {
-      if ('code' in summary) problems.push(summary);
-      else summaries.push(summary);
-    }
+    const { summaries, problems, hasTime } = await everySummary(context);
     const { ask } = await resolveTarget(context, {});
-    const view = await ask(viewLeaseOf, {}).catch(() => null);
+    const view = hasTime ? await ask(viewLeaseOf, {}).catch(() => null) : null;
     for (const { name, problems: own } of summaries) {
       problems.push(...own.map(({ code, text }) => ({ code, text: `${name}: ${text}` })));
     }
@@ -109,6 +109,44 @@ function shownBrain({ name, branches, files, dirty, commit, remote, openConflict
   const { unserved, problems } = lists;
   const state = { name, branches, files, dirty, commit, remote: { ...remote }, openConflicts };
   return { ...state, unserved: [...unserved], problems: [...problems] };
+}
+
+interface Unheard {
+  readonly unheard: string;
+}
+
+interface Summaries {
+  readonly summaries: readonly BrainSummary[];
+  readonly problems: BrainProblem[];
+  /** Every brain was heard. */
+  readonly hasTime: boolean;
+}
+
+/** After a start each brain is opened first, which many take longer for than a call lasts: those are counted, and go on. */
+async function everySummary(context: CallContext): Promise<Summaries> {
+  const { deps, caller } = context;
+  const remains = (): number => caller.deadlineAt - deps.clock.now();
+  const kept = Math.min(KEPT_MS, remains() / 4);
+  const [summaries, problems, unheard]: [BrainSummary[], BrainProblem[], string[]] = [[], [], []];
+  const asked = await askEveryBrain(context, async (brain, name): Promise<BrainSummary | BrainProblem | Unheard> => {
+    const time = remains() - kept;
+    const summary = time > 0 ? await within(time, summaryOf(context, brain, name)) : LATE;
+    return summary === LATE ? { unheard: name } : summary;
+  });
+  for (const one of asked) {
+    if ('unheard' in one) unheard.push(one.unheard);
+    else if ('code' in one) problems.push(one);
+    else summaries.push(one);
+  }
+  if (unheard.length > 0) problems.push(unheardProblem(unheard));
+  return { summaries, problems, hasTime: unheard.length === 0 };
+}
+
+function unheardProblem(names: readonly string[]): BrainProblem {
+  const [count, some] = [names.length, names.slice(0, SHOWN_UNHEARD).join(', ')];
+  const what = count === 1 ? '1 brain has' : `${count} brains have`;
+  const rest = count > SHOWN_UNHEARD ? ' and others' : '';
+  return { code: 'TIMEOUT', text: `${what} not answered in the time of this call (${some}${rest}). Ask again.` };
 }
 
 /** A brain that cannot be opened is a problem to show, not a failure of the tool. */

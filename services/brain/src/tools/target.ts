@@ -178,11 +178,12 @@ export async function askEveryBrain<Answer>(
 ): Promise<Answer[]> {
   const { deps } = context;
   const op = opContext(context);
-  const names = (await readableBrains(context)).map(({ name }) => name);
+  const asking = (await readableBrains(context)).entries();
   const answers: Answer[] = [];
-  for (let start = 0; start < names.length; start += BRAINS_AT_ONCE) {
-    const some = names.slice(start, start + BRAINS_AT_ONCE);
-    answers.push(...(await Promise.all(some.map((name) => ask(deps.router.brain(name, op), name)))));
-  }
+  // One that takes long holds up one lane and not all of them.
+  const lane = async (): Promise<void> => {
+    for (const [index, { name }] of asking) answers[index] = await ask(deps.router.brain(name, op), name);
+  };
+  await Promise.all(Array.from({ length: BRAINS_AT_ONCE }, lane));
   return answers;
 }

@@ -4,7 +4,7 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
 import type { serversOf } from '../connectors/servers.ts';
 import type { Outside } from '../doors-ports.ts';
-import { within } from '../within.ts';
+import { answerWithin } from '../within.ts';
 import { LAYERS, type LayerName, type LayerState, stateOfParts } from './domain/layer.ts';
 
 export interface Layer {
@@ -53,7 +53,7 @@ export function createLayers(parts: LayerParts): Layers {
   let latest: { readonly at: number; readonly layers: Promise<readonly Layer[]> } | null = null;
   const look = async (name: LayerName, order: number): Promise<Layer> => {
     const begunAt = performance.now();
-    const { state, detail } = await within(CHECKED_WITHIN_MS, probes[name]()).catch(() => SILENT);
+    const { state, detail } = await answerWithin(CHECKED_WITHIN_MS, probes[name]()).catch(() => SILENT);
     const latencyMs = Math.round(performance.now() - begunAt);
     return { name, order, state, detail, checkedAt: platform.clock.now(), latencyMs };
   };

@@ -3,7 +3,7 @@ import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { type OutsideSystem, REACHED_WITHIN_MS, type Reached, type ReachDenial } from '@svc/contract/outside.ts';
 import type { Outside } from '../doors-ports.ts';
-import { within } from '../within.ts';
+import { answerWithin } from '../within.ts';
 import type { Contact, ContactStore } from './contact-store.ts';
 import { type ConnectorState, stateOf } from './domain/connector.ts';
 import type { Server, serversOf } from './servers.ts';
@@ -109,7 +109,7 @@ function withState({ one, isKnown }: Told, contact: Contact | undefined): Connec
 async function listedServer(server: Server, now: () => number): Promise<Connector> {
   const { name, kind, configured, variable } = server;
   const answers = configured
-    ? await within(LISTED_WITHIN_MS, server.probe(LISTED_WITHIN_MS)).then(
+    ? await answerWithin(LISTED_WITHIN_MS, server.probe(LISTED_WITHIN_MS)).then(
         () => true,
         () => false,
       )
@@ -128,7 +128,7 @@ async function reachServer({ configured, variable, probe }: Server): Promise<Dec
   if (!configured) return deny('E_NOT_CONFIGURED', { missing: [variable] });
   const begunAt = performance.now();
   try {
-    const detail = await within(REACHED_WITHIN_MS, probe(REACHED_WITHIN_MS));
+    const detail = await answerWithin(REACHED_WITHIN_MS, probe(REACHED_WITHIN_MS));
     return allow({ latencyMs: Math.round(performance.now() - begunAt), detail });
   } catch {
     // What a driver says may name addresses and users.

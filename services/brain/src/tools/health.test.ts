@@ -1,0 +1,40 @@
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { makeTestBed, saveFiles } from '../../testing/git-test-bed.ts';
+
+interface Health {
+  readonly status: string;
+  readonly brains: readonly { readonly name: string }[];
+  readonly problems: readonly { readonly code: string; readonly text: string }[];
+}
+
+test('of brains that take longer to open than a call lasts health counts those it has not heard, and tells of the others', async () => {
+  await using bed = await openBrainTestBed();
+  await using made = await makeTestBed();
+  await saveFiles(made.repository, { 'note.md': 'as it was' });
+  const names = Array.from({ length: 60 }, (_, index) => `b${String(index).padStart(2, '0')}`);
+  for (const name of names) cpSync(made.repository.dir, join(bed.dataDir, 'brains', name), { recursive: true });
+  const everyName = [...names, 'svc'];
+  const node = await bed.start();
+  const { ok } = testCaller(() => node, null);
+  const health = async (lastsMs: number): Promise<Health> => {
+    const { status, brains, problems } = await ok('svc_health', {}, { deadlineAt: Date.now() + lastsMs });
+    return { status, brains, problems } as Health;
+  };
+  // Each takes several runs of git, which no machine does this often in this time.
+  const soon = await health(500);
+  expect(soon.status).toBe('degraded');
+  const [problem] = soon.problems;
+  expect(problem).toMatchObject({ code: 'TIMEOUT', text: expect.stringMatching(/Ask again\.$/) as string });
+  const [, count, first] =
+    /^(\d+) brains have not answered in the time of this call \((\w+), /.exec(problem?.text ?? '') ?? [];
+  expect(Number(count) + soon.brains.length).toBe(everyName.length);
+  expect(soon.brains.map(({ name }) => name)).not.toContain(first);
+
+  const later = await health(60_000);
+  expect(later).toMatchObject({ status: 'ok', problems: [] });
+  expect(later.brains.map(({ name }) => name)).toEqual(everyName);
+  await node.stop();
+}, 120_000);
