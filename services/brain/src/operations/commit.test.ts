@@ -93,6 +93,8 @@ describe('a commit of much', () => {
 
   it('goes on when its time is over, tells how far it is, and its repeat gets the outcome', async () => {
     drop(FILES);
+    // Taking in what was dropped is not what there shall be no time for.
+    expect(await node.call('svc_branch_is_dirty', {})).toMatchObject({ dirty: true });
     const over = { deadlineAt: Date.now() + 1_000, idempotencyKey: 'once' };
     const busy = await node.call('svc_commit', { message: 'all' }, over);
     expect(busy).toMatchObject({ code: 'E_BUSY', total: FILES });
