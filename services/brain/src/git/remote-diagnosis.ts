@@ -109,8 +109,15 @@ export function diagnose(error: unknown, attempt: Attempt): unknown {
 function ofExit({ stderr }: GitError, attempt: Attempt): Error {
   const atDisk = attempt.brings ? complaintOfDisk(stderr) : undefined;
   if (atDisk !== undefined) return new DiskRefusal(atDisk);
+  return remoteError(kindOf(stderr), attempt, { stderr, reason: reasonIn(stderr) });
+}
+
+/** What an object is refused for, by git's name of it, or the status of an answer. */
+function reasonIn(stderr: string): string | null {
+  const flaw = /^error: object [0-9a-f]{40}: (\w+): /m.exec(stderr)?.[1];
+  if (flaw !== undefined) return flaw;
   const status = /returned error: (\d{3})/.exec(stderr)?.[1];
-  return remoteError(kindOf(stderr), attempt, { stderr, reason: status === undefined ? null : `HTTP ${status}` });
+  return status === undefined ? null : `HTTP ${status}`;
 }
 
 /** Of this machine: what the remote says of its own disk stands in lines of its own. */

@@ -112,7 +112,7 @@ export function sentenceOf(kind: RemoteKind, remote: RemotePlace, { stage, limit
     hook: `${host} refuses the push${because}.`,
     protected: `${host} protects the branch${because}.`,
     policy: `${host} refuses the push${because}.`,
-    damaged: `${host} sent damaged or dangerous data.`,
+    damaged: `${host} sent damaged or dangerous data${because}.`,
     excess: `${host} sent too much.`,
   };
   return sentences[kind];

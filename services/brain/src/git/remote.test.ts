@@ -80,6 +80,33 @@ describe('file remotes', () => {
     second[Symbol.dispose]();
   });
 
+  it('takes a history with the harmless flaws of old tools, and none that is dangerous, of which it says why', async () => {
+    const write = (kind: string, input: Buffer | string): string => {
+      const args = ['--git-dir', bare, 'hash-object', '-t', kind, '-w', '--stdin', '--literally'];
+      return execFileSync('git', args, { encoding: 'utf8', input }).trim();
+    };
+    const file = write('blob', 'old');
+    const entry = (mode: string, name: string, id: string): Buffer =>
+      Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')]);
+    const folder = write('tree', entry('100644', 'x.md', file));
+    const commit = (tree: string, by: string): string =>
+      write('commit', `tree ${tree}\nauthor ${by}\ncommitter a <a@b> 1700000000 +0000\n\nold\n`);
+    const flawed = new Map([
+      ['zone', commit(folder, 'a <a@b> 1700000000 +051800')],
+      ['space', commit(folder, 'a <a@b>1700000000 +0000')],
+      ['mode', commit(write('tree', entry('040000', 'notes', folder)), 'a <a@b> 1700000000 +0000')],
+    ]);
+    for (const [branch, id] of flawed) writeFileSync(join(bare, 'refs/heads', branch), `${id}\n`);
+    await fetchRemote(bed.repository, fileRemote());
+    expect(await readRemoteHeads(bed.repository, fileRemote())).toEqual(flawed);
+    const dangerous = commit(write('tree', entry('100644', '.git', file)), 'a <a@b> 1700000000 +0000');
+    writeFileSync(join(bare, 'refs/heads/dangerous'), `${dangerous}\n`);
+    await expect(fetchRemote(bed.repository, fileRemote())).rejects.toMatchObject({
+      code: 'E_REMOTE_CORRUPT',
+      message: 'The remote origin sent damaged or dangerous data (hasDotgit).',
+    });
+  });
+
   it('is no worse for a working tree that is being made meanwhile', async () => {
     const second = await secondNode();
     const { commit } = await saveFiles(bed.repository, { 'x.md': '1' });

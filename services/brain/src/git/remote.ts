@@ -25,6 +25,8 @@ const SSH_COMMAND =
 const NETWORK_CONFIG = [
   'transfer.fsckObjects=true',
   'fetch.fsckObjects=true',
+  // Harmless, and in many a history that git itself, or a tool of its day, wrote long ago.
+  ...['badTimezone', 'missingSpaceBeforeDate', 'zeroPaddedFilemode'].map((flaw) => `fetch.fsck.${flaw}=ignore`),
   // always a pack: it is checked whole before any of it is kept
   'fetch.unpackLimit=1',
   'http.followRedirects=false',
