@@ -12,6 +12,8 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { folder, sentenceOf, start } from './testing/started-process.ts';
 
 const KEY = 'operator-key-0123456789';
+/** A start takes a second or two, and a minute on a slow machine with much else to do. */
+const STARTING = { timeout: 150_000 };
 
 /** Asks /ready on kept connections until the test is over, as a probe does. */
 function poll(port: number): void {
@@ -44,7 +46,7 @@ describe('one process', () => {
   test('a process that is killed leaves its compiled code to the next one', async () => {
     const [cache, port] = [folder(), await freePort()];
     const started = node({ SVC_DATA_DIR: folder(), SVC_MCP_PORT: String(port), NODE_COMPILE_CACHE: cache });
-    await expect.poll(() => started.said(), { timeout: 60_000 }).toContain('listening on');
+    await expect.poll(() => started.said(), STARTING).toContain('listening on');
     await expect.poll(() => readdirSync(cache, { recursive: true }).length).toBeGreaterThan(500);
     started.kill('SIGKILL');
   });
@@ -78,13 +80,13 @@ describe('one process', () => {
   test('Ctrl-C, which a terminal and every launcher hand on, is one wish to end: orderly, also in the middle of a start', async () => {
     const dataDir = folder();
     const running = node({ SVC_DATA_DIR: dataDir, SVC_LOG_LEVEL: 'info' });
-    await expect.poll(() => running.said(), { timeout: 60_000 }).toContain('listening on');
+    await expect.poll(() => running.said(), STARTING).toContain('listening on');
     for (let press = 0; press < 3; press += 1) running.kill('SIGINT');
     expect(await running.ended).toMatchObject({ code: 0, stderr: expect.stringContaining('shutting down') });
     expect(existsSync(join(dataDir, 'service.lock'))).toBe(false);
 
     const starting = node({ SVC_DATA_DIR: folder(), SVC_LOG_LEVEL: 'info' });
-    await expect.poll(() => starting.said(), { timeout: 60_000 }).toContain('migrations applied');
+    await expect.poll(() => starting.said(), STARTING).toContain('migrations applied');
     starting.kill('SIGINT');
     const { code, stderr } = await starting.ended;
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.not.stringContaining('    at ') });
@@ -98,7 +100,7 @@ describe('one process', () => {
         SVC_LOG_FORMAT: format,
         SVC_BRIAN: 'typo',
       });
-      await expect.poll(() => started.said(), { timeout: 60_000 }).toContain('SVC_BRIAN');
+      await expect.poll(() => started.said(), STARTING).toContain('SVC_BRIAN');
       started.kill('SIGKILL');
       return started.said().split('\n')[0] ?? '';
     };
@@ -147,7 +149,7 @@ describe('one process', () => {
       DATABASE_URL: 'postgres://127.0.0.1:9/svc',
       REDIS_URL: 'redis://127.0.0.1:9',
     });
-    await expect.poll(() => started.said(), { timeout: 60_000 }).toContain('listening on');
+    await expect.poll(() => started.said(), STARTING).toContain('listening on');
     expect(started.said()).toContain('off: REDIS_URL, DATABASE_URL');
     started.kill('SIGKILL');
   });

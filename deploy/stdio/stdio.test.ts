@@ -18,7 +18,8 @@ import {
 } from '../testing/stdio-clients.ts';
 import { startNode } from './start-node.ts';
 
-const PATIENT = { timeout: 240_000 };
+const PATIENT = { timeout: 300_000 };
+const AT_LAST = { timeout: 120_000 };
 const ERAS: readonly Era[] = ['2026', '2025'];
 
 interface Written {
@@ -56,7 +57,7 @@ describe.skipIf(process.platform !== 'linux')('clients on stdio', () => {
     await sleep(3000);
     expect(await clients[1]?.call('svc_health', {})).toMatchObject({ status: expect.any(String) });
     await clients[1]?.close();
-    await expect.poll(() => nodesOf(directory), { timeout: 60_000 }).toEqual([]);
+    await expect.poll(() => nodesOf(directory), AT_LAST).toEqual([]);
     expect(findNode(directory)).toBe('absent');
   });
 
@@ -98,7 +99,7 @@ describe.skipIf(process.platform !== 'linux')('clients on stdio', () => {
       expect(mostNodes).toBe(1);
       expect(holders.size).toBe(1);
       await Promise.all(writers.slice(3).map((writer) => writer.close()));
-      await expect.poll(() => nodesOf(directory), { timeout: 60_000 }).toEqual([]);
+      await expect.poll(() => nodesOf(directory), AT_LAST).toEqual([]);
     },
   );
 
@@ -138,16 +139,16 @@ describe.skipIf(process.platform !== 'linux')('clients on stdio', () => {
             await write('notes', 'tide', `first ${performance.now()}`);
             return heard;
           },
-          { timeout: 60_000, interval: 500 },
+          { ...AT_LAST, interval: 500 },
         )
         .toContain(uri);
       const [node = expect.fail('no node')] = nodesOf(directory);
       process.kill(node, 'SIGKILL');
       await expect.poll(() => nodesOf(directory)).not.toContain(node);
       heard.length = 0;
-      await expect.poll(() => heard, { timeout: 60_000 }).toEqual([uri]);
+      await expect.poll(() => heard, AT_LAST).toEqual([uri]);
       await write('notes', 'tide', 'second');
-      await expect.poll(() => heard, { timeout: 60_000 }).toEqual([uri, uri]);
+      await expect.poll(() => heard, AT_LAST).toEqual([uri, uri]);
     },
   );
 
