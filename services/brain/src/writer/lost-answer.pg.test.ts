@@ -6,7 +6,7 @@ import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { Client } from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   type BrainNode,
   type BrainTestBed,
@@ -157,11 +157,11 @@ describe.skipIf(server === null)('a change whose connection breaks', () => {
     await other.query('SELECT FROM brain.brain_leases WHERE brain = $1 FOR UPDATE', [brain]);
     const answer = write('a.md', 'late');
     const waiting = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-    await vi.waitFor(async () => expect((await other.query(waiting)).rowCount).toBe(1));
+    await expect.poll(async () => (await other.query(waiting)).rowCount).toBe(1);
     node.bus.sinceGivenUpMs = () => 0;
     cutDatabase.cutAt(2, 'unsent', 'away'); // the first statement after it has entered
     await other.query('COMMIT');
-    await vi.waitFor(() => expect(cutDatabase.isCut).toBe(true));
+    await expect.poll(() => cutDatabase.isCut).toBe(true);
     await other.query('UPDATE brain.brain_owners SET epoch = epoch + 1 WHERE brain = $1', [brain]);
     cutDatabase.comeBack();
     expect(await answer).toEqual({ code: 'SERVICE_UNAVAILABLE' });

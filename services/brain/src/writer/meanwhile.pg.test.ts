@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   type BrainNode,
   type BrainTestBed,
@@ -26,6 +26,9 @@ import {
   testCaller,
 } from '../../testing/brain-test-bed.ts';
 import { CLOCK_STEP_MS } from '../files/file-stamp.ts';
+
+/** In which a write gets as far as to its section, on a slow machine too. */
+const LATE_AFTER_MS = 2500;
 
 await onPostgres((open) => {
   let bed: BrainTestBed;
@@ -67,7 +70,7 @@ await onPostgres((open) => {
       await client.query('BEGIN');
       await client.query('SELECT FROM brain.brain_leases WHERE brain = $1 FOR UPDATE', [brain]);
       const done = work();
-      await vi.waitFor(async () => expect((await pool.query(waiting)).rowCount).toBe(1));
+      await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1);
       await meanwhile();
       await client.query('COMMIT');
       return await done;
@@ -154,8 +157,8 @@ await onPostgres((open) => {
   });
 
   it('does nothing late: not when it gets into its section only then, nor when the disk lets it go on only then', async () => {
-    const late = () => write('a.md', 'late', {}, { deadlineAt: Date.now() + 700 });
-    const locked = await whileWaiting(late, () => new Promise((resolve) => setTimeout(resolve, 900)));
+    const late = () => write('a.md', 'late', {}, { deadlineAt: Date.now() + LATE_AFTER_MS });
+    const locked = await whileWaiting(late, () => new Promise((resolve) => setTimeout(resolve, LATE_AFTER_MS + 200)));
     expect(locked).toHaveProperty('code');
     const fifo = place('../fifo');
     execFileSync('mkfifo', [fifo]);
@@ -170,7 +173,7 @@ await onPostgres((open) => {
     for (const one of stuck) await (await one).close();
     closeSync(writer);
     rmSync(fifo);
-    await vi.waitFor(() => expect(text('a.md')).toBe('first'));
+    await expect.poll(() => text('a.md')).toBe('first');
     expect(await write('b.md', 'next')).toMatchObject({ saved: true });
     expect(text('a.md')).toBe('first');
     expect(filesOf()).toEqual(['a.md', 'b.md']);

@@ -115,7 +115,7 @@ describe.skipIf(server === null)('what moves in git while its connection breaks'
     const make = () => call('svc_create_branch', { brain, name: 'new' }, brain);
     cutDatabase.cutAt('COMMIT', 'unsent', 'away');
     const lost = make();
-    await vi.waitFor(() => expect(cutDatabase.isCut).toBe(true));
+    await expect.poll(() => cutDatabase.isCut).toBe(true);
     expect(await lost).toEqual({ code: 'E_OUTCOME_UNKNOWN' });
     cutDatabase.comeBack();
     const made = await vi.waitFor(
