@@ -207,7 +207,7 @@ describe.skipIf(server === null)('BullMQ jobs of several replicas', () => {
     const before = await refused();
     await redis.config('SET', 'maxmemory', '1');
     onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
-    await expect.poll(refused, { timeout: 10_000 }).toBeGreaterThan(before);
+    await expect.poll(refused).toBeGreaterThan(before);
     await delay(3000);
     expect(jobs.isRefused).toBe(true);
     expect((await refused()) - before).toBeLessThan(50);
@@ -216,7 +216,7 @@ describe.skipIf(server === null)('BullMQ jobs of several replicas', () => {
     await redis.config('SET', 'maxmemory', '0');
     const reached = slots.length;
     await until(() => slots.length >= reached + 3);
-    await expect.poll(() => jobs.isRefused, { timeout: 10_000 }).toBe(false);
+    await expect.poll(() => jobs.isRefused).toBe(false);
   });
 
   test('closes while Redis is away', async () => {

@@ -79,7 +79,7 @@ test('the record of a vote that was tried before the clock was set back is place
     voteId,
   );
   const owed = () => client.$queryRawUnsafe('SELECT owed FROM agora.forum_votes WHERE topic = $1', voteId);
-  await expect.poll(owed, { timeout: 15_000 }).toEqual([{ owed: 'void' }]);
+  await expect.poll(owed).toEqual([{ owed: 'void' }]);
 });
 
 test('without the ledger of money votes go on, and their trail claims no record that nobody can see', async () => {
@@ -127,6 +127,6 @@ test('a vote whose record cannot follow it does not keep back those of others', 
     const text = 'SELECT owed FROM agora.forum_votes WHERE topic = $1';
     return client.$queryRawUnsafe<{ owed: string }[]>(text, good);
   };
-  await expect.poll(owed, { timeout: 15_000 }).toEqual([{ owed: 'void' }]);
+  await expect.poll(owed).toEqual([{ owed: 'void' }]);
   await sql(`DELETE FROM agora.topics WHERE topic = $1`, bad);
 });

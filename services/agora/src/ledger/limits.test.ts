@@ -70,7 +70,7 @@ test('a topic that cannot be closed does not keep others open', async () => {
   await sql(`UPDATE agora.topics SET sums = '{}' WHERE topic = 'bad'`);
   const status = () =>
     client.$queryRawUnsafe(`SELECT topic, status FROM agora.topics WHERE topic IN ('bad', 'good') ORDER BY topic`);
-  await expect.poll(status, { timeout: 10_000 }).toEqual([
+  await expect.poll(status).toEqual([
     { topic: 'bad', status: 'open' },
     { topic: 'good', status: 'expired' },
   ]);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { lendTables } from '@svc/testing/servers/run-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type BrainProcess, startBrainProcess } from '../../testing/brain-process.ts';
 import { type Cut, type CutDatabase, startCutDatabase } from '../../testing/cut-database.ts';
 
@@ -52,7 +52,7 @@ describe.skipIf(server === null)('a backup whose process is killed', () => {
       rmSync(join(dataDir, 'backups'), { recursive: true, force: true });
       cutDatabase.cutAt('COMMIT', cut, 'held');
       void backup(path, `key-${cut}-${path}`);
-      await vi.waitFor(() => expect(cutDatabase.isCut).toBe(true), { timeout: 10_000 });
+      await expect.poll(() => cutDatabase.isCut).toBe(true);
       expect(backups().some((name) => name.endsWith('.svcb'))).toBe(true);
       await node.kill();
       node = await startBrainProcess(cutDatabase.url, dataDir);

@@ -100,7 +100,7 @@ test('time charges no killed buyer, and pays no killed seller', async () => {
     const shown = { state: 'cancelled', closedBy: 'timer', settlement: 'done' };
     await bed.reconciler.closeDue('plain');
     for (const tradeId of [looked, swept]) {
-      await expect.poll(() => call('market_getTrade', { tradeId }), { timeout: 20_000 }).toMatchObject(shown);
+      await expect.poll(() => call('market_getTrade', { tradeId })).toMatchObject(shown);
     }
     expect(await budget(parties.buyer)).toMatchObject({ spent: 0, pending: 0 });
   }

@@ -207,7 +207,7 @@ test('what was deleted leaves no vector behind while the endpoint is away, in an
   for (const brain of ['gone-1', 'gone-2']) await write(brain, 'new', `A house of ${brain}.`);
   await expect.poll(async () => (await health()).problems.map(({ code }) => code)).toContain('E_EMBEDDER_UNAVAILABLE');
   for (const brain of ['gone-1', 'gone-2']) await operator.ok('brain_remove', { brain, name: 'deleted' }, soon());
-  for (const brain of ['gone-1', 'gone-2']) await expect.poll(() => storedOf(brain), { timeout: 5000 }).toBe(1);
+  for (const brain of ['gone-1', 'gone-2']) await expect.poll(() => storedOf(brain)).toBe(1);
   embedder.mood = 'well';
   for (const brain of ['gone-1', 'gone-2']) await complete(brain, 2);
 });
@@ -260,7 +260,7 @@ test('a model writes the passage and the queries; without it they are made of wh
   await complete('asked', 2);
   // One that has just failed is left alone for some seconds.
   const hyde = () => operator.ok('svc_search_hyde', { brain: 'asked', query: 'lighthouse' }, soon());
-  await expect.poll(hyde, { timeout: 15_000, interval: 200 }).toMatchObject({ source: 'model' });
+  await expect.poll(hyde, { interval: 200 }).toMatchObject({ source: 'model' });
   const written = await hyde();
   expect(written).toMatchObject({ hypothetical: 'A swift vessel.', source: 'model' });
   expect(written['degraded']).toBeUndefined();
