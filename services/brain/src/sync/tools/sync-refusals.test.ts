@@ -124,7 +124,7 @@ test('a branch that is not there', async () => {
 });
 
 test('a transfer that waits for another one for longer than it may', async () => {
-  const soon = () => ({ deadlineAt: Date.now() + 1500 });
+  const soon = () => ({ deadlineAt: Date.now() + 3000 });
   expect(await refused({ remote: 'stalled' }, soon())).toMatchObject({ code: 'E_UNDER_WAY' });
   await OPERATOR.ok('brain_load', { brains: `${brain}-b`, create: true });
   const other = { brain: `${brain}-b`, remote: 'stalled' };

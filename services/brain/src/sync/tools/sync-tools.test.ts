@@ -299,7 +299,7 @@ test('a rebase is guarded like every change of a branch', async () => {
 });
 
 test('a transfer that outlives its call goes on, and another one waits for its place no longer than it may', async () => {
-  const soon = () => ({ deadlineAt: Date.now() + 1500 });
+  const soon = () => ({ deadlineAt: Date.now() + 3000 });
   const call = () => OPERATOR.no('svc_sync_rebase', { brain, provider: 'stalled' }, soon());
   expect(await call()).toMatchObject({ rebased: false, code: 'E_UNDER_WAY' });
   await OPERATOR.ok('brain_load', { brains: `${brain}-b`, create: true });
