@@ -18,10 +18,15 @@ interface ClientParts {
 /** A client that wants to resume says so first; live events wait this long for it. */
 const RESUME_GRACE_MS = 200;
 const MESSAGES_PER_SECOND = 20;
-const MAX_QUEUED_EVENTS = 1000;
+/** Of events and answers. */
+const MAX_QUEUED = 1000;
 const MAX_QUEUED_BYTES = 1024 * 1024;
+/** About what one takes in the queue. */
+const ANSWER_BYTES = 100;
 /** How long a slow client gets to read why it is cut off. */
 const FAREWELL_MS = 2000;
+
+const UNKNOWN_MESSAGE = refused('INVALID_REQUEST', 'Messages are subscribe and unsubscribe.');
 
 const messageLimiter = new RateLimiterMemory({ keyPrefix: 'socket', points: MESSAGES_PER_SECOND, duration: 1 });
 
@@ -34,7 +39,7 @@ export class SocketClient implements EventMember {
   readonly #grace: NodeJS.Timeout;
   #filter = EVERYTHING;
   /** Sent, and not yet handed to the transport. */
-  #queuedEvents = 0;
+  #queued = 0;
   #queuedBytes = 0;
   #isCutOff = false;
 
@@ -51,7 +56,7 @@ export class SocketClient implements EventMember {
     });
     this.#grace = setTimeout(() => this.session.start(), RESUME_GRACE_MS);
     socket.conn.on('drain', () => {
-      this.#queuedEvents = 0;
+      this.#queued = 0;
       this.#queuedBytes = 0;
     });
     this.#listen();
@@ -88,16 +93,19 @@ export class SocketClient implements EventMember {
   }
 
   #listen(): void {
-    const handle = (event: string, act: (message: unknown) => Understood): void => {
-      this.#socket.on(event, (...parts: unknown[]) => {
-        void this.#answer(parts, act);
-      });
-    };
-    handle('subscribe', (message) => subscribe(message, this.#filter, this.#listener));
-    handle('unsubscribe', (message) => unsubscribe(message, this.#filter));
+    // Those of another name too: who waits for the answer would wait for ever.
+    this.#socket.onAny((name: unknown, ...parts: unknown[]) => {
+      if (this.#hasRoomFor(ANSWER_BYTES)) void this.#answer(name, parts);
+    });
   }
 
-  async #answer(parts: unknown[], act: (message: unknown) => Understood): Promise<void> {
+  #understand(name: unknown, message: unknown): Understood {
+    if (name === 'subscribe') return subscribe(message, this.#filter, this.#listener);
+    if (name === 'unsubscribe') return unsubscribe(message, this.#filter);
+    return { answer: UNKNOWN_MESSAGE, filter: this.#filter };
+  }
+
+  async #answer(name: unknown, parts: unknown[]): Promise<void> {
     const last = parts.at(-1);
     if (typeof last !== 'function') return this.#tell('INVALID_REQUEST', 'Messages need an acknowledgement.');
     const acknowledge = last as (answer: Answer) => void;
@@ -106,7 +114,7 @@ export class SocketClient implements EventMember {
       () => true,
     );
     if (isTooOften) return acknowledge(refused('RATE_LIMITED', 'Too many messages; wait a second.'));
-    const { answer, filter, after } = act(parts.length > 1 ? parts[0] : undefined);
+    const { answer, filter, after } = this.#understand(name, parts.length > 1 ? parts[0] : undefined);
     if (answer.ok && after !== undefined && !this.session.mayResume) {
       return acknowledge(refused('RATE_LIMITED', 'This socket has resumed too often; connect again.'));
     }
@@ -122,18 +130,27 @@ export class SocketClient implements EventMember {
     if (!this.rights.mayRead && Object.hasOwn(BRAIN_EVENTS, event.name)) return;
     const payload = visiblePayload(event, this.#listener, policies);
     if (payload === null) return;
-    if (this.#queuedEvents >= MAX_QUEUED_EVENTS || this.#queuedBytes > MAX_QUEUED_BYTES) return this.#cutOff();
     const { id, name, at, node, workspace } = event;
     const common = { id, name, at, node, ...(workspace === undefined ? {} : { workspace }) };
     const shown = { ...common, ...payload, ...(Object.hasOwn(payload, 'id') ? { eventId: id } : {}) };
-    this.#queuedEvents += 1;
-    this.#queuedBytes += JSON.stringify(shown).length;
+    if (!this.#hasRoomFor(JSON.stringify(shown).length)) return this.#metrics.eventsDropped(1);
     this.#socket.emit(name, shown);
+  }
+
+  /** Takes the room, or cuts the client off, which takes neither its events nor its answers. */
+  #hasRoomFor(bytes: number): boolean {
+    if (this.#isCutOff) return false;
+    if (this.#queued >= MAX_QUEUED || this.#queuedBytes > MAX_QUEUED_BYTES) {
+      this.#cutOff();
+      return false;
+    }
+    this.#queued += 1;
+    this.#queuedBytes += bytes;
+    return true;
   }
 
   #cutOff(): void {
     this.#isCutOff = true;
-    this.#metrics.eventsDropped(1);
     this.#tell('SLOW_CONSUMER', 'slow consumer');
     const { conn } = this.#socket;
     conn.close();
@@ -141,7 +158,7 @@ export class SocketClient implements EventMember {
   }
 
   #taken(): Promise<void> {
-    if (this.#queuedEvents === 0 || !this.#socket.connected) return Promise.resolve();
+    if (this.#queued === 0 || !this.#socket.connected) return Promise.resolve();
     const { conn } = this.#socket;
     return new Promise((resolve) => {
       const done = (): void => {

@@ -175,6 +175,14 @@ describe('messages', () => {
     expect(client.errors[0]).toMatchObject({ code: 'INVALID_REQUEST' });
   });
 
+  test('of another name are answered, instead of waited for', async () => {
+    const client = await connected();
+    expect(await client.ask('subcribe', {})).toMatchObject({ ok: false, code: 'INVALID_REQUEST' });
+    client.socket.emit('subcribe', {});
+    await until(() => client.errors.length === 1);
+    expect(client.errors[0]).toMatchObject({ code: 'INVALID_REQUEST' });
+  });
+
   test('are taken twenty times a second', async () => {
     const client = await connected();
     const answers = await Promise.all(Array.from({ length: 30 }, () => client.ask('unsubscribe', { events: [] })));
@@ -390,39 +398,4 @@ describe('resume', () => {
     await sleep(100);
     expect(client.heard).toEqual([]);
   });
-});
-
-test('a client that reads is not cut off by more events at once than are kept for one that does not', async () => {
-  const client = await listening();
-  log.emit(4000);
-  await until(() => client.heard.length === 4000 || client.endings.length > 0);
-  expect(client.errors).toEqual([]);
-  expect(client.heard).toEqual(upTo(4000));
-});
-
-test('a client that does not read is cut off, and may resume', async () => {
-  const client = await listening();
-  const engine = client.socket.io.engine as unknown as {
-    transport: { ws: { _socket: { pause(): void; resume(): void } } };
-  };
-  const connection = engine.transport.ws._socket;
-  connection.pause();
-  const isCutOff = async (): Promise<boolean> => {
-    const text = await (await harness.fetch('/metrics', { headers: { 'x-api-key': KEY } })).text();
-    return /svc_events_dropped_total [1-9]/.test(text);
-  };
-  // As many as the buffers of the system take, and then as many as the gateway keeps for one client; each when the last was told.
-  const reading = await listening();
-  while (!(await isCutOff())) {
-    log.emit(1000);
-    await until(() => reading.heard.at(-1) === log.kept.length);
-  }
-  connection.resume();
-  await until(() => client.endings.length === 1);
-  expect(client.errors.at(-1)).toMatchObject({ code: 'SLOW_CONSUMER', message: 'slow consumer' });
-  const told = client.heard.length;
-  expect(client.heard).toEqual(upTo(told));
-  const back = open({ first: (socket) => void socket.emit('subscribe', { after: `evt_${told}` }, () => {}) });
-  await until(() => back.heard.at(-1) === log.kept.length);
-  expect(back.heard).toEqual(upTo(log.kept.length, told + 1));
 });
