@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Door } from './door.ts';
 import { follow } from './follow.ts';
 import { answerTo, errorLine, eventData, oneLine } from './frames.ts';
+import { relayingListen } from './listening.ts';
 import { type ClientMessage, headersOf, readMessage } from './message.ts';
 import { createLegacySession, type LegacySession } from './session.ts';
 
@@ -95,13 +96,14 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
   async function send(message: ClientMessage, key: string, signal: AbortSignal): Promise<Answer> {
     const ofSession = message.isModern || message.method === 'initialize' ? {} : session.headers();
     const headers = { ...headersOf(message, key), ...ofSession };
+    const relay = message.method === LISTEN ? relayingListen(write) : write;
     return door.exchange({
       request: { method: 'POST', body: message.text, headers },
       signal,
       ...(LASTING.has(message.method) ? {} : { answerWithinMs: ANSWER_WITHIN_MS }),
       async read(reply) {
         if (!isEventStream(reply)) return { reply, text: await reply.text() };
-        if (reply.body !== null) for await (const data of eventData(reply.body)) write(oneLine(data));
+        if (reply.body !== null) for await (const data of eventData(reply.body)) relay(oneLine(data));
         return { reply, text: '' };
       },
     });

@@ -33,6 +33,8 @@ export interface DoorParts {
 }
 
 const PAUSE_MS = 50;
+/** How often a request that is lost with its node gets the whole time anew; one that ends its node each time is given up. */
+const MAX_LOST = 3;
 
 export function createDoor({ join, headers, query, withinMs }: DoorParts): Door {
   let joined: Promise<FoundNode> | null = null;
@@ -53,7 +55,8 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
 
   return {
     async exchange({ request, signal, answerWithinMs, read }) {
-      const endsAt = performance.now() + withinMs;
+      let endsAt = performance.now() + withinMs;
+      let lost = 0;
       for (;;) {
         signal.throwIfAborted();
         const node = current();
@@ -68,6 +71,8 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
         } catch (error) {
           signal.throwIfAborted();
           drop(node);
+          // However long a node had it in hand: the search for the next one begins now.
+          if (isLost(error) && (lost += 1) <= MAX_LOST) endsAt = performance.now() + withinMs;
           if (performance.now() > endsAt)
             throw new Error(`no node answers at ${url}: ${reasonOf(beneath(error))}`, { cause: error });
           await sleep(PAUSE_MS);
@@ -82,6 +87,14 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
 
 function endedBy(signal: AbortSignal, withinMs: number | undefined): AbortSignal {
   return withinMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+}
+
+const BROKEN: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+/** The connection was there, and broke. */
+function isLost(error: unknown): boolean {
+  const reason = beneath(error);
+  return reason instanceof Error && 'code' in reason && BROKEN.has(reason.code);
 }
 
 /** `fetch` says only that it failed. */
