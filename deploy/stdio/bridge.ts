@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Door } from './door.ts';
 import { follow } from './follow.ts';
 import { answerTo, errorLine, eventData, oneLine } from './frames.ts';
-import { relayingListen } from './listening.ts';
+import { createListenRelay } from './listening.ts';
 import { type ClientMessage, headersOf, readMessage } from './message.ts';
 import { createLegacySession, type LegacySession } from './session.ts';
 
@@ -93,36 +93,53 @@ export function createBridge({ door, write, warn }: BridgeParts): Bridge {
 
 /** One message and its answers; throws Error when nobody answers. */
 function passing(door: Door, session: LegacySession, write: (line: string) => void): Pass {
-  async function send(message: ClientMessage, key: string, signal: AbortSignal): Promise<Answer> {
+  async function send(message: ClientMessage, { key, signal, tell }: Sending): Promise<Answer> {
     const ofSession = message.isModern || message.method === 'initialize' ? {} : session.headers();
     const headers = { ...headersOf(message, key), ...ofSession };
-    const relay = message.method === LISTEN ? relayingListen(write) : write;
     return door.exchange({
       request: { method: 'POST', body: message.text, headers },
       signal,
       ...(LASTING.has(message.method) ? {} : { answerWithinMs: ANSWER_WITHIN_MS }),
       async read(reply) {
         if (!isEventStream(reply)) return { reply, text: await reply.text() };
-        if (reply.body !== null) for await (const data of eventData(reply.body)) relay(oneLine(data));
+        if (reply.body !== null) for await (const data of eventData(reply.body)) tell(oneLine(data));
         return { reply, text: '' };
       },
     });
   }
 
-  return async (message, signal) => {
-    const key = randomUUID();
+  async function ask(message: ClientMessage, sending: Sending): Promise<Answer> {
     const stale = session.name();
-    let answer = await send(message, key, signal);
+    const answer = await send(message, sending);
+    if (answer.reply.status !== 404 || stale === null || message.isModern) return answer;
     // Begun anew once: a session that is forgotten at once is no session.
-    if (answer.reply.status === 404 && stale !== null && !message.isModern && (await session.renew(stale, signal)))
-      answer = await send(message, key, signal);
-    const { reply, text } = answer;
+    return (await session.renew(stale, sending.signal)) ? send(message, sending) : answer;
+  }
+
+  async function listen(message: ClientMessage, sending: Sending): Promise<Answer> {
+    const { take, isAnswered } = createListenRelay(sending.tell);
+    const relaying = { ...sending, tell: take };
+    const answer = await ask(message, relaying);
+    // The end of a connection, as that with a credential, is nothing that a client sees here: it is asked why.
+    return isAnswered() || !isEventStream(answer.reply) ? answer : ask(message, relaying);
+  }
+
+  return async (message, signal) => {
+    const sending = { key: randomUUID(), signal, tell: write };
+    const { reply, text } = await (message.method === LISTEN ? listen : ask)(message, sending);
     if (message.method === 'initialize' && reply.ok) session.opened(reply, text);
     if (text === '' || message.kind === 'notification') return;
     if (reply.headers.get('content-type')?.startsWith('application/json') !== true)
       throw new Error(`what is at ${reply.url} answered ${reply.status} and no message`);
     write(reply.ok ? oneLine(text) : refusalOf(message, text));
   };
+}
+
+interface Sending {
+  readonly key: string;
+  readonly signal: AbortSignal;
+  /** For the lines of a reply that is a stream. */
+  tell(line: string): void;
 }
 
 /** The node reads an id with the body, and refuses some before that; the client waits for the answer to its id. */

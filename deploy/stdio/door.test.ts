@@ -41,40 +41,51 @@ test('is given up when it is lost each time', async () => {
   await expect(ask(door)).rejects.toThrow('no node answers at ');
 });
 
+const SUBSCRIPTION = { 'io.modelcontextprotocol/subscriptionId': 7 };
+const URI = 'brain:///svc/notes/tide.md';
+const WANTED = { toolsListChanged: true, resourceSubscriptions: [URI] };
+const ACKNOWLEDGED = {
+  jsonrpc: '2.0',
+  method: 'notifications/subscriptions/acknowledged',
+  params: { notifications: WANTED, _meta: SUBSCRIPTION },
+};
+
+/** What the client of such a stream hears, up to the answer to its request. */
+async function listen(door: Door): Promise<readonly unknown[]> {
+  const heard: unknown[] = [];
+  const bridge = createBridge({ door, write: (line) => heard.push(JSON.parse(line)), warn: () => {} });
+  const params = { notifications: WANTED, _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } };
+  bridge.take(JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'subscriptions/listen', params }));
+  await expect.poll(() => heard, { timeout: 10_000 }).toContainEqual(expect.objectContaining({ id: 7 }));
+  return heard;
+}
+
 test('goes on as a stream of the newer era, whose client is told to read again what it wants to hear of', async () => {
-  const _meta = { 'io.modelcontextprotocol/subscriptionId': 7 };
-  const uri = 'brain:///svc/notes/tide.md';
-  const notifications = { toolsListChanged: true, resourceSubscriptions: [uri] };
-  const acknowledged = {
-    jsonrpc: '2.0',
-    method: 'notifications/subscriptions/acknowledged',
-    params: { notifications, _meta },
-  };
-  const bye = { jsonrpc: '2.0', id: 7, result: { resultType: 'complete', _meta } };
+  const bye = { jsonrpc: '2.0', id: 7, result: { resultType: 'complete', _meta: SUBSCRIPTION } };
   let asked = 0;
   const door = await doorTo((request, response) => {
     asked += 1;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`data: ${JSON.stringify(acknowledged)}\n\n`);
+    response.write(`data: ${JSON.stringify(ACKNOWLEDGED)}\n\n`);
     if (asked > 1) response.end(`data: ${JSON.stringify(bye)}\n\n`);
     else setTimeout(() => request.socket.destroy(), 50);
   });
-  const heard: unknown[] = [];
-  const bridge = createBridge({ door, write: (line) => heard.push(JSON.parse(line)), warn: () => {} });
-  const version = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' };
-  bridge.take(
-    JSON.stringify({
-      jsonrpc: '2.0',
-      id: 7,
-      method: 'subscriptions/listen',
-      params: { notifications, _meta: version },
-    }),
-  );
-  await expect.poll(() => heard).toContainEqual(bye);
-  expect(heard).toEqual([
-    acknowledged,
-    { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta } },
-    { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri, _meta } },
+  expect(await listen(door)).toEqual([
+    ACKNOWLEDGED,
+    { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta: SUBSCRIPTION } },
+    { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: URI, _meta: SUBSCRIPTION } },
     bye,
   ]);
+});
+
+test('is answered with the reason when its stream ends without a result, as with a credential', async () => {
+  const error = { code: -32_000, message: 'The credential is not valid.', data: { code: 'UNAUTHORIZED' } };
+  let asked = 0;
+  const door = await doorTo((_request, response) => {
+    asked += 1;
+    const type = { 'content-type': asked > 1 ? 'application/json' : 'text/event-stream' };
+    if (asked > 1) response.writeHead(401, type).end(JSON.stringify({ jsonrpc: '2.0', error }));
+    else response.writeHead(200, type).end(`data: ${JSON.stringify(ACKNOWLEDGED)}\n\n`);
+  });
+  expect(await listen(door)).toEqual([ACKNOWLEDGED, { jsonrpc: '2.0', id: 7, error }]);
 });
