@@ -5,6 +5,8 @@ import { eventData, oneLine } from './frames.ts';
 import type { LegacySession } from './session.ts';
 
 const AGAIN_MS = 1000;
+/** For one that is refused each time: a wrong credential counts for all who have that address. */
+const AGAIN_AT_MOST_MS = 60_000;
 
 export interface Followed {
   readonly door: Door;
@@ -19,6 +21,7 @@ export interface Followed {
  */
 export async function follow({ door, session, write, signal }: Followed): Promise<void> {
   let isFirst = true;
+  let pauseMs = AGAIN_MS;
   const began = (): void => {
     if (!isFirst) for (const uri of session.wanted()) write(updateOf(uri));
     isFirst = false;
@@ -31,6 +34,7 @@ export async function follow({ door, session, write, signal }: Followed): Promis
         request,
         signal,
         async read(reply) {
+          pauseMs = reply.ok || reply.status === 404 ? AGAIN_MS : Math.min(2 * pauseMs, AGAIN_AT_MOST_MS);
           if (reply.ok && reply.body !== null) {
             began();
             for await (const data of eventData(reply.body)) write(oneLine(data));
@@ -40,7 +44,7 @@ export async function follow({ door, session, write, signal }: Followed): Promis
       })
       .catch(() => false);
     if (isForgotten) await session.renew(stale, signal).catch(() => false);
-    await sleep(AGAIN_MS, null, { signal, ref: false }).catch(() => {});
+    await sleep(pauseMs, null, { signal, ref: false }).catch(() => {});
   }
 }
 
