@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { type Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import { assertSound, git } from '../instruments/git.ts';
-import { makeImmutable, makeReadOnly, mountSmallDisk, type SmallDisk } from '../instruments/small-disk.ts';
+import { makeImmutable, makeReadOnly, mountSmallDisk, type SmallDisk } from '@svc/testing/small-disk.ts';
 import { waitFor } from '../instruments/wait-for.ts';
 import { brainFolder, logsOf, type TargetPlace } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { codeOf } from '../client.ts';
-import { mountSmallDisk, type SmallDisk } from '../instruments/small-disk.ts';
+import { mountSmallDisk, type SmallDisk } from '@svc/testing/small-disk.ts';
 import { ownTarget, verifies } from '../verifies.ts';
 
 const DISK_MIB = 160;

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from 'pg';
 import type { Logger } from 'pino';
+import { createRoom } from './database.room.ts';
 import type { Database } from './database.ts';
 import { serverSnapshot } from './snapshot.ts';
 import './wasm-code.ts';
@@ -64,9 +65,11 @@ export async function openPostgresDatabase(options: {
   });
   const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
   pool.on('error', onPoolError);
+  const room = createRoom(pool);
   pool.on('connect', (client) => {
     survive(client);
     dropWhenSilent(client, silenceMs);
+    room.watch(client);
   });
   return {
     name: 'postgresql',
@@ -74,7 +77,11 @@ export async function openPostgresDatabase(options: {
     exclusive: false,
     pool,
     snapshot: (queries) => serverSnapshot(pool, queries),
-    ping: (timeoutMs) => pingPool(pool, timeoutMs),
+    async ping(timeoutMs) {
+      const askedAt = performance.now();
+      if (!(await pingPool(pool, timeoutMs))) return false;
+      return room.isThere(timeoutMs - (performance.now() - askedAt));
+    },
     close: () => pool.end(),
   };
 }

@@ -1,4 +1,7 @@
-/** What the disk below the data directory refused lately, for health; a refusal is forgotten once a write works again. */
+/**
+ * What the disk below the data directory, or that of the database, refused lately, for health; a refusal is forgotten once a
+ * write works again.
+ */
 import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Refusal } from '@svc/contract/codes.ts';
@@ -16,17 +19,18 @@ const MIB = 1024 * 1024;
 const PROBE_BYTES = 4096;
 /** Health is asked often; the disk need not be. */
 const PROBED_FOR_MS = 1000;
+const DATABASE_WITHIN_MS = 800;
 
 /** What ends for all files at once. */
 const OF_THE_WHOLE_DISK = new Set<DiskReason>(['no space', 'read-only']);
 
 export class DiskWatch {
-  readonly #platform: Pick<Platform, 'clock' | 'log' | 'node'>;
+  readonly #platform: Pick<Platform, 'clock' | 'database' | 'log' | 'node'>;
   readonly #dataDir: string;
   readonly #refused = new Map<string, DiskTrouble>();
   #probed: { readonly at: number; readonly problems: Promise<BrainProblem[]> } | null = null;
 
-  constructor(platform: Pick<Platform, 'clock' | 'log' | 'node'>, dataDir: string) {
+  constructor(platform: Pick<Platform, 'clock' | 'database' | 'log' | 'node'>, dataDir: string) {
     this.#platform = platform;
     this.#dataDir = dataDir;
   }
@@ -56,14 +60,22 @@ export class DiskWatch {
     return [{ code: 'E_STATE_WRITE', text: `the disk refused the last write: ${diskTroubleText(trouble)}` }];
   }
 
-  /** Whether the data directory takes a write now; none needs to have failed before. */
+  /** Whether the data directory, where none needs to have failed before, and the database take a write now. */
   problems(): Promise<BrainProblem[]> {
     const now = this.#platform.clock.now();
     const known = this.#probed;
     if (known !== null && Math.abs(now - known.at) < PROBED_FOR_MS) return known.problems;
-    const problems = this.#probe();
+    const problems = Promise.all([this.#probe(), this.#askDatabase()]).then((found) => found.flat());
     this.#probed = { at: now, problems };
     return problems;
+  }
+
+  /** Nothing of one that does not answer, which is not ready and refuses every call. */
+  async #askDatabase(): Promise<BrainProblem[]> {
+    const { database } = this.#platform;
+    if (await database.ping(DATABASE_WITHIN_MS).catch(() => true)) return [];
+    const text = `${database.name} takes no writes: it has no room left, or is a copy of another one`;
+    return [{ code: 'E_STATE_WRITE', text }];
   }
 
   async #probe(): Promise<BrainProblem[]> {

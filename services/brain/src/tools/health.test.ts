@@ -38,3 +38,17 @@ test('of brains that take longer to open than a call lasts health counts those i
   expect(later.brains.map(({ name }) => name)).toEqual(everyName);
   await node.stop();
 }, 120_000);
+
+test('health names a database that takes no writes, for as long as that is so', async () => {
+  await using bed = await openBrainTestBed();
+  let takesWrites = false;
+  const node = await bed.start({}, { database: { ...bed.database, ping: async () => takesWrites } });
+  const { ok } = testCaller(() => node, null);
+  expect(await ok('svc_health')).toMatchObject({
+    status: 'degraded',
+    problems: [{ code: 'E_STATE_WRITE', text: expect.stringContaining('takes no writes') as string }],
+  });
+  takesWrites = true;
+  await expect.poll(() => ok('svc_health'), { timeout: 10_000 }).toMatchObject({ status: 'ok', problems: [] });
+  await node.stop();
+});

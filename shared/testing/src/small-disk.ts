@@ -1,4 +1,4 @@
-/** A file system of its own, a few MiB large, that a scenario fills, takes the writing from, and gives it back. */
+/** A file system of its own, a few MiB large, that a test fills, takes the writing from, and gives back. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmdirSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,7 +23,7 @@ export function mountSmallDisk(mib: number): SmallDisk | null {
     run('mount', '-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', path);
   } catch {
     rmdirSync(path);
-    process.stderr.write('SKIPPED: scenarios on a small disk, because this user may not mount one\n');
+    process.stderr.write('SKIPPED: tests on a small disk, because this user may not mount one\n');
     return null;
   }
   const ballast = join(path, 'ballast');
