@@ -24,6 +24,11 @@ const CONNECTION_SQLSTATE = /^08[0-9A-Z]{3}$/;
 const AWAY_MESSAGE =
   /^Connection terminated|^timeout expired|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
 const POOL_WAIT_MESSAGE = /^timeout exceeded when trying to connect/;
+/**
+ * What an unforeseen failure of the server is called, such as the one of a session that cannot begin because its disk is full.
+ * When it ends the session it is none of the statement.
+ */
+const SERVER_FAILED = 'XX000';
 const CONFLICT_CODES = new Set(['40001', '40P01']);
 const IN_FAILED_TRANSACTION = '25P02';
 const UNSTORABLE_CODES = new Set(['22021', '22P05']);
@@ -42,8 +47,10 @@ export function isSilence(error: unknown): boolean {
 /** The database cannot be reached, or the connection to it was lost. */
 export function isDatabaseAway(error: unknown): boolean {
   return layersOf(error).some(
-    ({ codes, message }) =>
-      codes.some((code) => AWAY_CODES.has(code) || CONNECTION_SQLSTATE.test(code)) || AWAY_MESSAGE.test(message),
+    ({ codes, message, isEndOfSession }) =>
+      codes.some((code) => AWAY_CODES.has(code) || CONNECTION_SQLSTATE.test(code)) ||
+      (isEndOfSession && codes.includes(SERVER_FAILED)) ||
+      AWAY_MESSAGE.test(message),
   );
 }
 
@@ -70,6 +77,8 @@ export function isOutOfTime(error: unknown): boolean {
 interface ErrorLayer {
   readonly codes: string[];
   readonly message: string;
+  /** The server has closed the connection with it. */
+  readonly isEndOfSession: boolean;
   /** The call of the system that failed. */
   readonly syscall: string | null;
   /** What a program said that was run, and the files that a call was about. */
@@ -80,10 +89,11 @@ interface ErrorLayer {
 export function layersOf(error: unknown): ErrorLayer[] {
   const layers: ErrorLayer[] = [];
   for (let at = error, depth = 0; isRecord(at) && depth < MAX_DEPTH; depth += 1) {
-    const { code, syscall, message, cause, stderr, path } = at;
+    const { code, syscall, message, severity, cause, stderr, path } = at;
     layers.push({
       codes: [code, `${String(syscall)} ${String(code)}`].filter((item) => typeof item === 'string'),
       message: typeof message === 'string' ? message : '',
+      isEndOfSession: severity === 'FATAL' || severity === 'PANIC',
       syscall: typeof syscall === 'string' ? syscall : null,
       texts: [stderr, path].filter((item) => typeof item === 'string'),
     });

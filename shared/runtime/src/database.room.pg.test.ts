@@ -1,4 +1,5 @@
-import { chownSync } from 'node:fs';
+import { chownSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { startOwnPostgres } from '@svc/testing/servers/postgres.ts';
 import { systemUser } from '@svc/testing/servers/processes.ts';
 import { mountSmallDisk, type SmallDisk } from '@svc/testing/small-disk.ts';
@@ -53,6 +54,19 @@ describe.skipIf(url === null)('PostgreSQL whose disk is full', () => {
     disk?.empty();
     expect(await storeChecks(platform)).toEqual([{ name: 'postgresql', status: 'ok' }]);
     await grow();
+    await database.close();
+  });
+
+  test('is away for whoever needs a new connection, where that would have to write', async () => {
+    const folder = disk?.path ?? '';
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    for (const file of files.filter((name) => name.endsWith('pg_internal.init'))) rmSync(join(folder, file));
+    disk?.fill();
+    const database = await open(small);
+    const read = () => withPgTransaction(database.pool, (tx) => tx.$queryRawUnsafe('SELECT 1 AS one'));
+    await expect(read()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    disk?.empty();
+    expect(await read()).toEqual([{ one: 1 }]);
     await database.close();
   });
 });
