@@ -130,4 +130,20 @@ describe.skipIf(server === null)('what moves in git while its connection breaks'
     expect(await timesTold('branch:created', brain)).toBe(2); // `aside` is the other one
     expect(readdirSync(join(bed.dataDir, 'journal')).filter((name) => name.startsWith(`${brain}.`))).toEqual([]);
   }, 60_000);
+
+  it('keeps others from changing the brain until it is stored, and they are told that they changed nothing', async () => {
+    const brain = await newBrain();
+    const sql = (text: string) => bed.database.pool.query(text);
+    await sql(`CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql
+      AS $$ BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END $$`);
+    await sql('CREATE TRIGGER full_disk BEFORE INSERT ON brain.event_batches EXECUTE FUNCTION full_disk()');
+    expect(await call('svc_commit', { brain, message: 'once' }, brain)).toEqual({ code: 'E_OUTCOME_UNKNOWN' });
+    const write = () => operator.ok('brain_write', { brain, name: 'c.md', content: 'x' });
+    for (const _ of [1, 2]) await expect(write()).rejects.toMatchObject({ message: 'SERVICE_UNAVAILABLE' });
+    await operator.ok('brain_read', { brain, name: 'a.md' });
+    await sql('DROP FUNCTION full_disk CASCADE');
+    await write();
+    expect(git(brain, 'log', '--format=%s', 'main').filter((subject) => subject === 'once')).toEqual(['once']);
+    expect(await timesTold('brain:save', brain)).toBe(1);
+  });
 });

@@ -2,6 +2,7 @@
  * What a move in git leaves to be stored, as a record on disk from before the move until it is stored: a process that is
  * killed in between loses neither the event nor the outcome of a keyed call, which whoever opens the brain next stores.
  */
+import { CallError } from '@svc/contract/codes.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import { allow } from '@svc/contract/decision.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
@@ -13,6 +14,7 @@ import { GitError } from '../git/run.ts';
 import { forgetBranch, renameBranchRows } from '../store/branch-rows.ts';
 import type { WriteSection } from '../store/lease-store.ts';
 import { type BrainContext, type OpContext, writeSection } from './context.ts';
+import { isOutcomeUnknown } from './lost-answer.ts';
 
 export interface MoveOutcome<Value> {
   /** Has this commit, or one that came of it, once it has moved. */
@@ -36,6 +38,7 @@ interface Stored {
 const PREFIX = 'mov';
 /** For what must be stored because something has moved, also when the caller's time is over. */
 export const AFTERWARDS_MS = 20_000;
+const NOT_YET = 'What came of an earlier change of this brain cannot be stored yet.';
 
 /** Of one move. Without a key of its caller it has one of its own: its outcome may be stored by two, and once. */
 export class MoveRecord<Value> {
@@ -126,9 +129,14 @@ async function hasMoved({ repository }: BrainContext, { moved }: Kept<unknown>):
 }
 
 async function store(brain: BrainContext, scope: IdempotencyScope, outcome: Kept<unknown>): Promise<void> {
-  await writeSection(brain, brain.platform.clock.now() + AFTERWARDS_MS, (section, irrevocable) => {
-    irrevocable(true);
-    const once = async () => allow(await storeOutcome(brain, section, outcome));
-    return brain.idempotency.once(section.transaction, scope, once);
-  });
+  try {
+    await writeSection(brain, brain.platform.clock.now() + AFTERWARDS_MS, (section, irrevocable) => {
+      irrevocable(true);
+      const once = async () => allow(await storeOutcome(brain, section, outcome));
+      return brain.idempotency.once(section.transaction, scope, once);
+    });
+  } catch (error) {
+    // Whoever waits for this has begun nothing of his own.
+    throw isOutcomeUnknown(error) ? new CallError('SERVICE_UNAVAILABLE', NOT_YET) : error;
+  }
 }
