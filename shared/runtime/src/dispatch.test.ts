@@ -72,6 +72,7 @@ const tools = [
     refuses: [],
     async handler({ name }) {
       if (name === 'refused') throw new Refusal('E_STATE_WRITE');
+      if (name.startsWith('away')) throw Object.assign(new Error(`${name} refused`), { code: 'ECONNREFUSED' });
       throw Object.assign(new Error('could not extend file'), { code: '53100' });
     },
   }),
@@ -130,15 +131,18 @@ describe('dispatch', () => {
     expect(bare).toMatchObject({ result: { code: 'E_FILE_ABSENT', content: { code: 'E_FILE_ABSENT' } } });
   });
 
-  it('tells each bug, and of a disk that refuses with every call once', async () => {
+  it('tells each bug, and of a disk that refuses with every call, and a database that is away, once', async () => {
     const { call, logged } = setUp();
     for (let round = 0; round < 3; round += 1) {
       for (const name of ['thrown', 'refused'])
         expect(await call('full', { name })).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' } });
     }
     expect(logged).toMatchObject([{ err: { message: 'could not extend file' } }, { tool: 'full' }]);
+    for (const name of ['away1', 'away2', 'away3'])
+      expect(await call('full', { name })).toMatchObject({ failure: { code: 'SERVICE_UNAVAILABLE' } });
+    expect(logged).toMatchObject([{}, {}, { err: { message: 'away1 refused' } }]);
     for (let round = 0; round < 3; round += 1) await call('buggy', { name: 'a' });
-    expect(logged).toHaveLength(5);
+    expect(logged).toHaveLength(6);
   });
 
   it('resolves aliases, drops nulls without meaning, keeps those with one', async () => {

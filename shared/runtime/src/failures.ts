@@ -17,11 +17,18 @@ function isOfDisk(error: unknown): error is Refusal {
   return error instanceof Refusal && error.code === 'E_STATE_WRITE';
 }
 
-/** Each bug is told; what the disk refuses comes with every call as long as it does, and is told once a minute. */
+/** Each bug is told; what lasts comes with every call for as long as it does, and is told once a minute. */
 export function createFailureReport(log: Pick<Platform['log'], 'error'>, sentence: string) {
-  const ofDisk = new RepeatedTrouble();
+  const repeated = new RepeatedTrouble();
   return (error: unknown, about: Readonly<Record<string, unknown>>): void => {
-    const refusal = isOfDisk(error) ? error : diskRefusalOf(error);
-    if (refusal === null || ofDisk.isDue(refusal.message)) log.error({ err: error, ...about }, sentence);
+    const trouble = lastingTrouble(error);
+    if (trouble === null || repeated.isDue(trouble)) log.error({ err: error, ...about }, sentence);
   };
+}
+
+/** What the disk refuses, by its words; a database that is away, whichever way a call meets it. */
+function lastingTrouble(error: unknown): string | null {
+  const refusal = isOfDisk(error) ? error : diskRefusalOf(error);
+  if (refusal !== null) return refusal.message;
+  return isDatabaseAway(error) ? 'the database is away' : null;
 }
