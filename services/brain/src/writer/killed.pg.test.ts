@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { lendTables } from '@svc/testing/servers/run-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type BrainProcess, startBrainProcess } from '../../testing/brain-process.ts';
 import { type Cut, type CutDatabase, startCutDatabase } from '../../testing/cut-database.ts';
 
@@ -77,7 +77,7 @@ describe.skipIf(server === null)('a process that is killed in the midst of a key
     for (const { move, cut, brain } of cases) {
       cutDatabase.cutAt(...cut, 'held');
       void call(move.tool, { ...move.args, brain }, brain);
-      await expect.poll(() => cutDatabase.isCut).toBe(true);
+      await vi.waitFor(() => expect(cutDatabase.isCut).toBe(true), 30_000);
     }
     await node.kill();
     node = await startBrainProcess(cutDatabase.url, dataDir);
