@@ -1,23 +1,14 @@
 import type { Socket } from 'socket.io-client';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { type EventLog, startEventLog } from '../testing/event-log.ts';
-import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
+import { type Harness, until } from '../testing/harness.ts';
 import { type Client, openClient } from '../testing/listener.ts';
+import { withEventLog } from '../testing/with-event-log.ts';
 
 let harness: Harness;
 let log: EventLog;
-const sockets: Socket[] = [];
-
-beforeEach(async () => {
-  harness = await startHarness({ environment: KEYED });
-  log = await startEventLog(harness.platform);
-});
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.close();
-  await log.stop();
-  await harness.stop();
-});
+const sockets = withEventLog((started) => ({ harness, log } = started));
 
 function resuming(after: string): Client {
   return subscribing({ after });

@@ -1,25 +1,15 @@
 /** Clients that do not take what they are told, be it events or answers. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Socket } from 'socket.io-client';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type EventLog, startEventLog } from '../testing/event-log.ts';
-import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
+import { expect, test } from 'vitest';
+import type { EventLog } from '../testing/event-log.ts';
+import { type Harness, until } from '../testing/harness.ts';
 import { type Client, connectedClient, openClient } from '../testing/listener.ts';
 import { KEY } from '../testing/platform.ts';
+import { withEventLog } from '../testing/with-event-log.ts';
 
 let harness: Harness;
 let log: EventLog;
-const sockets: Socket[] = [];
-
-beforeEach(async () => {
-  harness = await startHarness({ environment: KEYED });
-  log = await startEventLog(harness.platform);
-});
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.close();
-  await log.stop();
-  await harness.stop();
-});
+const sockets = withEventLog((started) => ({ harness, log } = started));
 
 async function connected(): Promise<Client> {
   const client = await connectedClient({ url: harness.url });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'socket.io-client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SUBJECTS } from '@svc/contract/discovery.ts';
 import { startGateway } from './service.ts';
 import { FakeRegistry } from '@svc/testing/registry.fake.ts';
@@ -8,20 +8,11 @@ import { type EventLog, startEventLog } from '../testing/event-log.ts';
 import { type Harness, KEYED, startHarness, until } from '../testing/harness.ts';
 import { type Client, connectedClient, openClient, type Opening as ClientOpening } from '../testing/listener.ts';
 import { createTestPlatform, KEY } from '../testing/platform.ts';
+import { withEventLog } from '../testing/with-event-log.ts';
 
 let harness: Harness;
 let log: EventLog;
-const sockets: Socket[] = [];
-
-beforeEach(async () => {
-  harness = await startHarness({ environment: KEYED });
-  log = await startEventLog(harness.platform);
-});
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.close();
-  await log.stop();
-  await harness.stop();
-});
+const sockets = withEventLog((started) => ({ harness, log } = started));
 
 type Opening = Partial<ClientOpening>;
 
