@@ -5,7 +5,8 @@ import { newName } from '../verifies.ts';
 
 const PAUSE_MS = 30;
 const PATIENCE_MS = 150_000;
-const NO_ANSWER = ['SERVICE_UNAVAILABLE', 'TIMEOUT', 'E_OUTCOME_UNKNOWN', 'E_BUSY'];
+/** Of calls that were not made, or may not have been: to be asked again. */
+export const NO_ANSWER: readonly string[] = ['SERVICE_UNAVAILABLE', 'TIMEOUT', 'E_OUTCOME_UNKNOWN', 'E_BUSY'];
 
 /** The first answer that is one; `send` may throw, which is none. Throws when nobody answers for much longer than anything takes to start. */
 export async function untilAnswered<Answer>(

@@ -1,7 +1,7 @@
 /** Buys, delivers, settles, cancels and sweeps at random, and keeps a journal of what it was told. */
 import { type Caller, codeOf, type Fields, isFields } from '../client.ts';
 import { newName } from '../verifies.ts';
-import { untilAnswered } from './persistent-calls.ts';
+import { NO_ANSWER, untilAnswered } from './persistent-calls.ts';
 import type { Random } from './random.ts';
 import type { TradeJournal } from './trade-journal.ts';
 
@@ -32,8 +32,6 @@ interface Step {
   readonly state: string;
 }
 
-/** Said of what was not done, or may not have been. */
-const UNANSWERED = ['SERVICE_UNAVAILABLE', 'TIMEOUT', 'E_BUSY', 'E_OUTCOME_UNKNOWN'];
 /** Of a trade that time was faster to decide, with what it is. */
 const DECIDED = ['E_TRADE_CLOSED', 'E_SKILL_ALREADY_SETTLED', 'E_SKILL_EXPIRED', 'E_SKILL_CANCELLED'];
 const SUPPLY = 1_000_000;
@@ -51,7 +49,7 @@ async function send({ operator, random }: Trading, tool: string, args: Fields, k
   return { code, content: isFields(content) ? content : {} };
 }
 
-const isUnanswered = ({ code }: Answer): boolean => code !== null && UNANSWERED.includes(code);
+const isUnanswered = ({ code }: Answer): boolean => code !== null && NO_ANSWER.includes(code);
 
 /** With a key it is asked until it is answered; of the others some are never told. Null = no answer. */
 async function ask(trading: Trading, tool: string, args: Fields): Promise<Answer | null> {

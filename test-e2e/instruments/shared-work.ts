@@ -2,14 +2,13 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type Caller, codeOf, type Fields, type Reply } from '../client.ts';
 import type { ClientOrder } from './client-process.ts';
+import { NO_ANSWER } from './persistent-calls.ts';
 
 const CONCURRENT = 8;
 /** Of the changes to what all share: each must be made on what the one before left. */
 const SHARE_OF_CHANGES = 5;
 
 const MOST_SENT = 20;
-/** Answers after which a call may have been made, or may be made later. */
-const UNSURE = new Set(['E_OUTCOME_UNKNOWN', 'SERVICE_UNAVAILABLE', 'TIMEOUT', 'E_BUSY']);
 
 type Part = Required<Pick<ClientOrder, 'brain' | 'writes' | 'label'>>;
 
@@ -65,7 +64,7 @@ async function change(caller: Caller, tool: string, args: Fields, gateway: numbe
   const headers = { 'idempotency-key': randomUUID() };
   for (let sent = 1; ; sent += 1) {
     const reply = await caller.call(tool, args, { gateway: gateway + sent, headers });
-    if (sent === MOST_SENT || !UNSURE.has(codeOf(reply) ?? '')) return reply;
+    if (sent === MOST_SENT || !NO_ANSWER.includes(codeOf(reply) ?? '')) return reply;
   }
 }
 
