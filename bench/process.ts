@@ -45,6 +45,7 @@ export function startNode(entry: string, args: readonly string[] = [], environme
       UV_THREADPOOL_SIZE: '16',
       MALLOC_ARENA_MAX: '2',
       MALLOC_TRIM_THRESHOLD_: '131072',
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -105,18 +105,27 @@ function redisRights(service: string): string {
 /** Changed by hand, where they are used. */
 const FIXED = ['postgres_password'];
 
-/** The key of the audit counts everywhere before anybody signs with it, so it takes two steps. */
+/** What is signed has to be understood by all: these count everywhere before anybody signs with them, which takes two steps. */
+const IN_TWO_STEPS: Readonly<Record<string, { readonly signers: string; readonly until: string }>> = {
+  audit_key: { signers: 'the habitat processes', until: 'two minutes' },
+  node_secret: {
+    signers: 'the agora processes of all deployments that vote together, with both files copied',
+    until: 'until no open topic was signed with the one before',
+  },
+};
+
 function renew(name: string): string {
   const [inUse, other] = [read(name), read(otherOf(name))];
   if (inUse === '' || FIXED.includes(name)) throw new Error(`there is no secret ${name} to renew`);
-  if (name === 'audit_key') {
+  const steps = IN_TWO_STEPS[name];
+  if (steps !== undefined) {
     if (other === '') {
       write(otherOf(name), newPassword());
-      return 'the new audit key counts now; replace the habitat processes, then renew it once more';
+      return `the new ${name} counts now; replace ${steps.signers}, then renew it once more`;
     }
     write(name, other);
     write(otherOf(name), inUse);
-    return 'the new audit key signs now; replace the habitat processes, wait two minutes, then retire it';
+    return `the new ${name} signs now; replace ${steps.signers}, wait ${steps.until}, then retire it`;
   }
   if (other !== '') throw new Error(`retire ${name} first: two of it count already`);
   write(otherOf(name), inUse);

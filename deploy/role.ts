@@ -9,6 +9,7 @@ import type { Link } from '@svc/runtime/platform.ts';
 import type { ServicePlace } from '@svc/runtime/service.ts';
 import { shareDataDirectory } from './data-directory.ts';
 import { startHealthPort } from './health.ts';
+import { httpUrl } from './http-url.ts';
 import { connectCluster } from './platform.cluster.ts';
 import { runProcess, type Start } from './process.ts';
 import { roleContext } from './role-context.ts';
@@ -76,7 +77,7 @@ async function runConnected(
   if (serving.length === 0) return;
   const [is, its] = serving.length === 1 ? ['is', 'its'] : ['are', 'their'];
   process.stdout.write(
-    `${serving.join(', ')} ${is} running, ${its} health at http://${health.address}:${health.port}\n`,
+    `${serving.join(', ')} ${is} running, ${its} health at ${httpUrl(health.address, health.port)}\n`,
   );
 }
 
@@ -112,7 +113,7 @@ async function connectGateway(
       const gateway = await startGateway(platform, { expectedServices });
       lifecycle.onShutdown(GATEWAY, () => gateway.close());
       lifecycle.onShutdown('doors', () => gateway.drain());
-      process.stdout.write(`listening on http://${gateway.address}:${gateway.port}\n`);
+      process.stdout.write(`listening on ${httpUrl(gateway.address, gateway.port)}\n`);
       return async () => (await gateway.ready()).checks;
     },
   };

@@ -1,6 +1,7 @@
 /** A start that must fail: why, in one sentence; at once, whatever asks meanwhile; nothing is left. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mountReadOnlyDisk } from '@svc/testing/read-only-disk.ts';
@@ -9,11 +10,14 @@ import { freePort } from '@svc/testing/servers/ports.ts';
 import { startPostgres } from '@svc/testing/servers/postgres.ts';
 import { startRedis } from '@svc/testing/servers/redis.ts';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { findNode } from './node-address.ts';
 import { folder, sentenceOf, start } from './testing/started-process.ts';
 
 const KEY = 'operator-key-0123456789';
 /** A start takes a second or two, and a minute on a slow machine with much else to do. */
 const STARTING = { timeout: 150_000 };
+
+const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === '::1'));
 
 /** Asks /ready on kept connections until the test is over, as a probe does. */
 function poll(port: number): void {
@@ -50,6 +54,18 @@ describe('one process', () => {
     await expect.poll(() => readdirSync(cache, { recursive: true }).length).toBeGreaterThan(500);
     started.kill('SIGKILL');
   });
+
+  test.skipIf(!hasIpv6)(
+    'one on an IPv6 address says where it can be called, and tells so in its directory',
+    async () => {
+      const dataDir = folder();
+      const started = node({ SVC_BIND: '::1', SVC_DATA_DIR: dataDir });
+      await expect.poll(() => started.said(), STARTING).toContain('listening on');
+      const [, url = ''] = /listening on (\S+)/.exec(started.said()) ?? [];
+      expect((await fetch(`${url}/ready`)).status).toBe(200);
+      await expect.poll(() => findNode(dataDir)).toMatchObject({ url });
+    },
+  );
 
   test('a process that is told to end while it starts ends at once, in order, and says nothing else', async () => {
     const dataDir = folder();

@@ -5,6 +5,7 @@ import { measureProcess } from '@svc/runtime/measures.ts';
 import { type Gateway, startGateway } from '@svc/gateway/service.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { startHealthPort } from './health.ts';
+import { httpUrl } from './http-url.ts';
 import { addStores, createEmbeddedDoors, type EmbeddedStore } from './platform.embedded.ts';
 import { removeNodeAddress, writeNodeAddress } from './node-address.ts';
 import type { Start } from './process.ts';
@@ -38,7 +39,7 @@ export async function startWholeNode(
   }
   lifecycle.onShutdown('doors', () => gateway.drain());
   lifecycle.onShutdown('readiness', async () => health?.leave());
-  const url = `http://${shownHost(gateway.address)}:${gateway.port}`;
+  const url = httpUrl(shownHost(gateway.address), gateway.port);
   await tellAddress(url, gateway, { context, lifecycle }, directory.path);
   process.stdout.write(greeting(url, platform.config, leftAside));
 }

@@ -14,6 +14,8 @@ export const SEED = count('E2E_SEED', process.env['CI'] === undefined ? randomIn
 export const KILL_ROUNDS = count('E2E_KILL_ROUNDS', 2);
 export const ROLLING_RESTARTS = count('E2E_ROLLING_RESTARTS', 2);
 export const GARBAGE_REQUESTS = count('E2E_GARBAGE_REQUESTS', 2000);
+/** Of all tools, as their declarations allow, by each of three callers. */
+export const FITTING_REQUESTS = count('E2E_FITTING_REQUESTS', 500);
 /** At the tools of the market alone. */
 export const MARKET_GARBAGE_REQUESTS = count('E2E_MARKET_GARBAGE_REQUESTS', 1000);
 /** At the tools of agora alone. */

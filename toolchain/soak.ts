@@ -99,6 +99,7 @@ const PARTS: readonly Part[] = [
     files: scenarios('garbage', 'agora-garbage', 'agora-members', 'brain-names-everywhere'),
     counts: {
       E2E_GARBAGE_REQUESTS: 200_000,
+      E2E_FITTING_REQUESTS: 20_000,
       E2E_MARKET_GARBAGE_REQUESTS: 50_000,
       E2E_AGORA_GARBAGE_REQUESTS: 5000,
       E2E_CHANGED_MESSAGES: 10_000,

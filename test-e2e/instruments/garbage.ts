@@ -14,7 +14,7 @@ export interface KnownTool {
 }
 
 /** Words that have broken something somewhere. */
-const NASTY: readonly string[] = [
+export const NASTY: readonly string[] = [
   '',
   ' ',
   '.',
@@ -81,7 +81,7 @@ const NASTY: readonly string[] = [
   '[]',
   '{}',
 ];
-const NUMBERS = [0, -1, 1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 53), 1e308, 1000, 1001];
+export const NUMBERS = [0, -1, 1, 1.5, 2 ** 31, 2 ** 53, -(2 ** 53), 1e308, 1000, 1001];
 const DOORS = ['/call', '/call', '/call', '/mcp/exec'];
 
 export function* garbage(tools: readonly KnownTool[], brain: string, random: Random): Generator<Shot, never> {

@@ -12,6 +12,10 @@ export const BRAIN_HISTORY = {
     'amendment M13',
     'Who has no role where a brain is at home holds its lease five minutes at most; an admin of that home forces it.',
   ],
+  'lease:departed': [
+    'amendment M13',
+    'Who loses its last role where a brain is at home holds its lease no longer than a guest; the leases of others stay.',
+  ],
   'brains:deleted': [
     'ours: brains end',
     'An admin of its home deletes a brain; it is gone for all, kept whole, and comes back as the answer says.',

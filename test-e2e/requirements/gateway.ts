@@ -37,6 +37,10 @@ export const GATEWAY = {
     'gateway acceptance 3',
     'Thousands of seeded malformed requests give no 5xx, no crash, no byte outside the brain.',
   ],
+  'gateway:call:fitting': [
+    'gateway acceptance 3',
+    'Odd calls of every tool that its declaration allows, about what there is, end in what it declares, never in a failure.',
+  ],
   'gateway:call:bare': [
     'gateway acceptance 4',
     "A bare tool's object is the result itself, whatever its text looks like; its refusal is in result.content.",
@@ -138,6 +142,10 @@ export const GATEWAY = {
     'A repeat says what was said first, wherever the session has moved to since and whatever has gone.',
   ],
   'gateway:idempotency:refusal': ['gateway idempotency', 'A refusal is stored under its key; a call error is not.'],
+  'gateway:idempotency:bound': [
+    'gateway idempotency',
+    'A key that an agent used elsewhere is a fresh one for its tokens that are bound to a workspace, and one for all of those.',
+  ],
   'gateway:idempotency:secret': ['gateway idempotency', 'A replayed lock acquire shows no token and says replayed.'],
   'gateway:unavailable:fast': [
     'gateway acceptance 11',

@@ -49,6 +49,10 @@ export const UNIVERSE = {
     'universe cron: cron_run',
     'A run that is asked for many times at once under one key, through several gateways, is made once and told to all.',
   ],
+  'cron:session': [
+    'ground rules: P6',
+    'What one run leaves current is so for the next one of that job, and for no other job that is made under its id later.',
+  ],
   'cron:skipped': [
     'universe acceptance: cron 3',
     'A job never overlaps itself: what is due while a run goes on is skipped, and told as that.',

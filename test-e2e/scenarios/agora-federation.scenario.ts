@@ -54,9 +54,10 @@ verifies(
         if (by.environment['SVC_NODE_NAME'] !== node) await untilHeard(by.caller, node);
       }
     }
-    // And its voter say two things of one topic.
+    // And its voter say two things of one topic, if its owner shows nobody what it has said of it.
     const ofAlpha = await listening(alpha, ['vote:*']);
-    await alpha.caller.ok('consensus_create', { topic: 'twice', options: ['yes', 'no'], minQuorum: 5, agentId: 'ann' });
+    const sealed = { options: ['yes', 'no'], minQuorum: 5, sealed: true, agentId: 'ann' };
+    await alpha.caller.ok('consensus_create', { topic: 'twice', ...sealed });
     await rewound(gamma, async () => {
       await untilHeard(gamma.caller, 'alpha');
       await gamma.caller.ok('agora_vote', { node: 'alpha', topic: 'twice', outcome: 'yes' });

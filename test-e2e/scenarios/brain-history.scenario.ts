@@ -6,6 +6,7 @@ import { expect } from 'vitest';
 import type { Caller, Fields } from '../client.ts';
 import { callerOf } from '../instruments/tenants.ts';
 import { brainFolder, type TargetPlace } from '../targets/target.ts';
+import { waitFor } from '../instruments/wait-for.ts';
 import { newName, verifies } from '../verifies.ts';
 
 interface Commit extends Fields {
@@ -148,6 +149,30 @@ verifies('lease:guest', async ({ place, caller }) => {
   const own = await owner.ok('svc_lock', asked);
   expect(Number(own.expiresAt) - Date.now()).toBeGreaterThan(3_000_000);
   expect(own).not.toHaveProperty('heldAtMostMs');
+});
+
+verifies('lease:departed', async ({ place, caller }) => {
+  const operator = caller();
+  const [at, elsewhere] = [await workspaceOf(operator), await workspaceOf(operator)];
+  const [owner, leaver] = [await member(place, operator, at, 'editor'), await member(place, operator, at, 'editor')];
+  const brains = [newName('b'), newName('b')] as const;
+  const asked = { action: 'acquire', ttlMs: 3_600_000 };
+  for (const name of brains) await owner.ok('brain_switch', { name, create: true });
+  const kept = await owner.ok('svc_lock', { ...asked, brain: brains[0] });
+  const { agentId, expiresAt } = await leaver.ok('svc_lock', { ...asked, brain: brains[1] });
+  await operator.ok('svc_habitat_addRole', { workspaceId: elsewhere, userId: agentId, role: 'editor' });
+  await operator.ok('svc_habitat_removeRole', { workspaceId: at, userId: agentId, role: 'editor' });
+  const statusOf = async (brain: string) =>
+    (await owner.ok<{ status: { expiresAt: number } }>('svc_lock', { action: 'status', brain })).status;
+  const end = await waitFor(
+    async () => {
+      const status = await statusOf(brains[1]);
+      return status.expiresAt < Number(expiresAt) && status;
+    },
+    { what: 'the lease of who has left' },
+  );
+  expect(end).toMatchObject({ state: 'held', agentId, expiresAt: Number(expiresAt) - 3_300_000 });
+  expect(await statusOf(brains[0])).toMatchObject({ state: 'held', expiresAt: kept.expiresAt });
 });
 
 verifies('brains:deleted', async ({ place, caller, socket }) => {

@@ -2,6 +2,8 @@
 import { expect } from 'vitest';
 import { Caller, type Fields } from '../client.ts';
 import { assertSound } from '../instruments/git.ts';
+import { ACCESS_RULES } from '../instruments/access-rules.ts';
+import { type DeclaredTool, fittingCalls, rightArguments, wordsOf } from '../instruments/fitting-calls.ts';
 import { garbage, inTurn, nearlyRight, type RightCall } from '../instruments/garbage.ts';
 import { withLedger } from '../instruments/ledger-rows.ts';
 import { wrongSupplies } from '../instruments/market-rows.ts';
@@ -9,8 +11,9 @@ import { createMembers, memberAt, type WorkspaceMember } from '../instruments/me
 import { shootAll } from '../instruments/shooting.ts';
 import { buySkill, createTraders, offer, offerSkill, skillsOn } from '../instruments/traders.ts';
 import { callsOfUniverse, toolsOfUniverse } from '../instruments/universe-calls.ts';
+import { callerOf, createTenant } from '../instruments/tenants.ts';
 import { treeHash } from '../instruments/tree-hash.ts';
-import { GARBAGE_REQUESTS, MARKET_GARBAGE_REQUESTS, UNIVERSE_GARBAGE_REQUESTS } from '../settings.ts';
+import { FITTING_REQUESTS, GARBAGE_REQUESTS, MARKET_GARBAGE_REQUESTS, UNIVERSE_GARBAGE_REQUESTS } from '../settings.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, ownTarget, verifies } from '../verifies.ts';
 
@@ -44,6 +47,33 @@ verifies(
     report(told);
   },
   { on: target, timeoutMs: 300_000 + GARBAGE_REQUESTS * 8 },
+);
+
+/** It would leave nothing as it is for the calls after it. */
+const NOT_IN_TURN = ['svc_brain_restore', 'svc_config_set'];
+
+verifies(
+  'gateway:call:fitting',
+  async ({ place, random, report }) => {
+    const operator = new Caller(place);
+    await skillsOn(operator);
+    const tenants = [await createTenant(place), await createTenant(place)];
+    const { tools: all } = (await operator.get('/tools')).body as unknown as { tools: DeclaredTool[] };
+    const tools = all.filter(({ name }) => !NOT_IN_TURN.includes(name));
+    const right = await rightArguments(tools, ACCESS_RULES, tenants);
+    const ground = {
+      random,
+      words: [...wordsOf(tenants), 'svc', 'main', 'default', 'f0', 'f1', 'a/b.md', 'role:editor'],
+    };
+    const [own] = tenants;
+    const users = [operator, ...[own?.admin, own?.viewer].map((who) => callerOf(place, who?.token ?? ''))];
+    const told = await Promise.all(
+      users.map((user) => shootAll(user, fittingCalls(tools, right, ground), FITTING_REQUESTS)),
+    );
+    for (const one of target.get().everybody) one.assertRunning();
+    for (const line of told) report(line);
+  },
+  { on: target, timeoutMs: 300_000 + FITTING_REQUESTS * 60 },
 );
 
 verifies(

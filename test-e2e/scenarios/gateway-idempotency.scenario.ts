@@ -3,7 +3,9 @@ import { expect } from 'vitest';
 import type { Fields } from '../client.ts';
 import { codeOf } from '../client.ts';
 import { git } from '../instruments/git.ts';
+import { callerOf } from '../instruments/tenants.ts';
 import { waitFor } from '../instruments/wait-for.ts';
+import { mint, workspaceWith } from '../instruments/workspaces.ts';
 import { brainFolder } from '../targets/target.ts';
 import { newName, verifies } from '../verifies.ts';
 
@@ -101,4 +103,25 @@ verifies('gateway:idempotency:secret', async ({ fresh }) => {
   expect(reply.headers['idempotency-replayed']).toBe('true');
   expect(again).toMatchObject({ acquired: true, token: null, replayed: true, fence: first.fence, brain });
   await user.ok('svc_lock', { action: 'release', token: first.token });
+});
+
+verifies('gateway:idempotency:bound', async ({ place, caller }) => {
+  const { ids } = await workspaceWith(place, 'editor');
+  const [agent = ''] = ids;
+  const elsewhere = newName('w');
+  const operator = caller();
+  await operator.ok('svc_habitat_createWorkspace', { workspaceId: elsewhere });
+  await operator.ok('svc_habitat_addRole', { workspaceId: elsewhere, userId: agent, role: 'editor' });
+  const free = callerOf(place, await mint(place, agent));
+  const bound = await Promise.all(
+    [0, 1].map(async () => callerOf(place, await mint(place, agent, { workspace: elsewhere }))),
+  );
+  const args = { stream: newName('queue') };
+  const key = withKey(newName('key'));
+  await free.ok('stream_create', args, key);
+
+  const there = await Promise.all(bound.map((caller) => caller.call('stream_create', args, key)));
+  expect(there.filter(({ headers }) => headers['idempotency-replayed'] === 'true')).toHaveLength(1);
+  expect(new Set(there.map(({ text }) => text)).size).toBe(1);
+  expect(await bound[0]?.ok('stream_info', { ...args, workspace: elsewhere })).toMatchObject(args);
 });

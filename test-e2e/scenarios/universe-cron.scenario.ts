@@ -90,3 +90,22 @@ verifies('cron:now', async (scenario) => {
   expect(history).toMatchObject([{ tick: null, status: 'ok' }]);
   await ann.caller.ok('cron_cancel', at);
 });
+
+verifies('cron:session', async (scenario) => {
+  const { operator, ann, at } = await stageOf(scenario);
+  const bob = await addMember(scenario.place, at.workspace, 'editor');
+  const runs = async ({ caller }: typeof ann, tool: string, args: Fields = {}) => {
+    await caller.ok('cron_schedule', { ...at, task: { tool, arguments: args }, enabled: false });
+    const { run } = await caller.ok<{ run: Fields }>('cron_run', at);
+    expect(run).toMatchObject({ status: 'ok' });
+    return run['result'];
+  };
+  const brain = newName('b');
+  const untouched = await runs(ann, 'brain_stack');
+  await runs(ann, 'brain_push', { name: brain, create: true });
+  expect(await runs(ann, 'brain_current')).toMatchObject({ current: brain });
+  for (const next of [bob, ann]) {
+    await operator.ok('cron_cancel', at);
+    expect(await runs(next, 'brain_stack')).toEqual(untouched);
+  }
+});

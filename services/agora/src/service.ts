@@ -57,6 +57,9 @@ export const agoraService = storeService<AgoraDeps, typeof AGORA_EVENTS>({
     return {
       deps,
       jobs: [...jobs, ...messageJobs(messages), ...forumJobs(presence, votes), ...ledgerJobs(ledgers)],
+      async checks() {
+        return federation.node.member?.hasDouble() === true ? [{ name: 'node-name', status: 'degraded' }] : [];
+      },
       drain: () => federation.node.close(),
       close,
     };

@@ -2,12 +2,14 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { JobDeclaration } from '@svc/runtime/jobs.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import type { RegistryClient } from '@svc/runtime/registry.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import type { BrainHost } from './brain/brain-host.ts';
 import { maintainBrain, packBrainWhenDue } from './brain/housekeeping.ts';
 import { sweepAddresses } from './addresses/address-store.ts';
 import { sweepContexts } from './context/context-store.ts';
 import type { Meaning } from './embedding/meaning.ts';
+import { createHolderCheck } from './lease-holders.ts';
 import { sweepMemory } from './memory/memory-store.ts';
 import { sweepConflicts } from './store/conflict-store.ts';
 import { sweepHomes } from './store/file-homes.ts';
@@ -20,6 +22,7 @@ interface JobParts {
   readonly platform: Platform;
   readonly host: BrainHost;
   readonly store: Pick<ServiceStore, 'client' | 'outbox' | 'transact'>;
+  readonly registry: Pick<RegistryClient<'brain'>, 'roles' | 'revision'>;
   readonly sessions: SessionStore;
   readonly meaning: Pick<Meaning, 'filler'>;
   /** Builds the contexts again whose time has come. */
@@ -32,14 +35,9 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 export function brainJobs(parts: JobParts): JobDeclaration[] {
-  const { platform, host, store, meaning } = parts;
+  const { platform, host, meaning } = parts;
   return [
-    {
-      id: 'brain.lease-expiry',
-      everyMs: 2 * SECOND,
-      scope: 'cluster',
-      run: () => endExpiredLeases(store),
-    },
+    leases(parts),
     {
       id: 'brain.external-edit-scan',
       everyMs: MINUTE,
@@ -76,6 +74,20 @@ export function brainJobs(parts: JobParts): JobDeclaration[] {
     },
     ...sweeps(parts),
   ];
+}
+
+/** A statement that looks knows by itself what has ended; this tells of it, and ends what is held no longer by right. */
+function leases({ store, registry }: JobParts): JobDeclaration {
+  const checkHolders = createHolderCheck(store, registry);
+  return {
+    id: 'brain.lease-expiry',
+    everyMs: 2 * SECOND,
+    scope: 'cluster',
+    async run() {
+      await endExpiredLeases(store);
+      await checkHolders();
+    },
+  };
 }
 
 /** Of rows that are past their time. */

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../testing/brain-test-bed.ts';
@@ -43,8 +44,32 @@ it('imports flat files and categories by copy, under legal names, in one commit,
 });
 
 it('does not take a damaged marker for a missing one', async () => {
-  place('layout.json', '');
-  await expect(bed.start()).rejects.toMatchObject({ code: 'BRAIN_LOAD_FAIL', status: 503 });
+  for (const damaged of ['', 'null', '[]', '{"layout":"3"}', '{"layout":3,"previousBrain":7}']) {
+    place('layout.json', damaged);
+    await expect(bed.start(), damaged).rejects.toMatchObject({ code: 'BRAIN_LOAD_FAIL', status: 503 });
+  }
+});
+
+it('follows no link, into a loop or out of the layout, and names it; what is no layout is left alone', async () => {
+  const outside = mkdtempSync(join(tmpdir(), 'brain-outside-'));
+  try {
+    writeFileSync(join(outside, 'secret.md'), 'of somebody else');
+    place('lessons/first.md', 'a lesson');
+    place('lost+found/#7', 'of the file system');
+    symlinkSync('.', join(bed.dataDir, 'lessons', 'again'));
+    symlinkSync(outside, join(bed.dataDir, 'lessons', 'elsewhere'));
+    symlinkSync(join(outside, 'secret.md'), join(bed.dataDir, 'note.md'));
+    node = await bed.start();
+    const { guidance } = await node.call('brain_migration_status', {});
+    for (const name of ['3 files', 'again', 'elsewhere', 'note.md']) expect(guidance).toContain(name);
+    expect(await node.call('brain_list_files', {})).toMatchObject({ files: [{ file: 'lessons/first.md' }] });
+    await node.stop();
+    for (const link of ['lessons/again', 'lessons/elsewhere', 'note.md']) rmSync(join(bed.dataDir, link));
+    node = await bed.start();
+    expect(await node.call('brain_migration_status', {})).toMatchObject({ markerVersion: 3, guidance: null });
+  } finally {
+    rmSync(outside, { recursive: true });
+  }
 });
 
 it('leaves no marker while a source cannot be read, says which, and completes after the repair; files of the brain win', async () => {

@@ -3,8 +3,10 @@
  * directories at the data root, or in directories that the operator names. Files are copied, never moved.
  */
 import { hash, randomUUID } from 'node:crypto';
+import type { Dirent } from 'node:fs';
 import { lstat, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import { z } from 'zod';
 import { CallError } from '@svc/contract/codes.ts';
 import { isFilePath, normalPath } from '@svc/contract/names.ts';
 import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
@@ -17,8 +19,9 @@ import { commit } from './operations/commit.ts';
 import { changeFile } from './operations/files.ts';
 
 const LAYOUT_VERSION = 3;
+const NOT_TAKEN = 'not text of at most 1 MiB';
 
-/** What this service keeps at the data root; everything else there that is text is from an old layout. */
+/** What is kept at the data root and is no old layout; everything else there that is text is from an old layout. */
 const OWN_ENTRIES = new Set([
   'brains',
   'worktrees',
@@ -31,6 +34,8 @@ const OWN_ENTRIES = new Set([
   'shown-hash.key',
   'service.lock',
   'service.address',
+  // That of a file system, at the root of a volume.
+  'lost+found',
 ]);
 
 const DRAFTED = ['layout.json.', 'shown-hash.key.', 'service.lock.', 'service.address.'];
@@ -48,14 +53,16 @@ interface LayoutStatus {
   readonly guidance: string | null;
 }
 
-interface Marker {
-  readonly layout: number;
-  readonly at: number;
-  readonly imported: number;
-  readonly kept: number;
+const Marker = z.object({
+  layout: z.int().min(1),
+  /** Milliseconds since the epoch. */
+  at: z.number().optional(),
+  imported: z.int().optional(),
+  kept: z.int().optional(),
   /** What the imported layout was called; absent when there was none. */
-  readonly previousBrain?: string;
-}
+  previousBrain: z.string().optional(),
+});
+type Marker = z.output<typeof Marker>;
 
 /** An old brain that was taken over, `at` in ms since the epoch. */
 export interface Inheritance {
@@ -69,6 +76,12 @@ interface LegacyFile {
   readonly path: string;
   /** The directory it was found below. */
   readonly root: string;
+}
+
+interface Found {
+  readonly files: LegacyFile[];
+  /** What cannot be taken. */
+  readonly failed: string[];
 }
 
 interface LegacyOptions {
@@ -115,10 +128,9 @@ export class LegacyLayout {
   /** Imports what it finds into the brain, once. A failure leaves no marker: the next start goes on from there. */
   async migrate(brain: AskedBrain): Promise<void> {
     if (this.#marker !== null) return;
-    const failed: string[] = [];
     let imported = 0;
     let kept = 0;
-    const files = await this.#findFiles(failed);
+    const { files, failed } = await this.#findFiles();
     for (const file of files) {
       const outcome = await this.#importFile(brain, file).catch((error: unknown) => {
         this.#options.platform.log.warn({ err: error, file: file.source }, 'a legacy file could not be imported');
@@ -142,9 +154,10 @@ export class LegacyLayout {
   }
 
   async #importFile(brain: AskedBrain, { source, path }: LegacyFile): Promise<'imported' | 'kept'> {
+    if ((await lstat(source)).size > MAX_CONTENT_BYTES) throw new Error(NOT_TAKEN);
     const bytes = await readFile(source);
     const text = decodeText(bytes);
-    if (text === null || bytes.byteLength > MAX_CONTENT_BYTES) throw new Error('not text of at most 1 MiB');
+    if (text === null) throw new Error(NOT_TAKEN);
     const written = await brain.ask(changeFile, { branch: 'main', path, content: text, ifMatch: 'none' });
     if (!written.decision.ok) {
       if (written.decision.code === 'E_CONFLICT') return 'kept'; // the brain's own file wins
@@ -155,19 +168,19 @@ export class LegacyLayout {
     return written.decision.value.changed ? 'imported' : 'kept';
   }
 
-  async #findFiles(failed: string[]): Promise<LegacyFile[]> {
+  async #findFiles(): Promise<Found> {
     const { dataDir, legacyDirs } = this.#options;
-    const files: LegacyFile[] = [];
-    for (const child of await readChildren(dataDir)) {
-      if (!isOwnEntry(child.name)) await collect(resolve(dataDir), child.name, files);
+    const found: Found = { files: [], failed: [] };
+    for (const child of (await readChildren(dataDir)) ?? []) {
+      if (!isOwnEntry(child.name)) await collect(resolve(dataDir), child.name, child, found);
     }
     for (const directory of legacyDirs) {
       const root = resolve(directory);
-      const children = await readChildren(root);
-      if (children.length === 0) failed.push(directory);
-      for (const child of children) await collect(root, child.name, files);
+      const children = (await readChildren(root)) ?? [];
+      if (children.length === 0) found.failed.push(directory);
+      for (const child of children) await collect(root, child.name, child, found);
     }
-    return files;
+    return found;
   }
 
   /** An old brain is called like its directory; one the operator names goes before the data root. */
@@ -192,13 +205,17 @@ export class LegacyLayout {
   }
 }
 
-/** `path`: below `root`. */
-async function collect(root: string, path: string, files: LegacyFile[]): Promise<void> {
-  if (basename(path).startsWith('.')) return;
+/** `path`: below `root`. A link is not followed: what it points to may be anybody's, or have no end. */
+async function collect(root: string, path: string, entry: Dirent, found: Found): Promise<void> {
+  if (entry.name.startsWith('.')) return;
   const source = join(root, path);
-  const children = await readChildren(source);
-  for (const child of children) await collect(root, `${path}/${child.name}`, files);
-  if (children.length === 0 && (await isPlainFile(source))) files.push({ source, path: legalPath(path), root });
+  if (entry.isFile()) found.files.push({ source, path: legalPath(path), root });
+  else if (entry.isSymbolicLink()) found.failed.push(source);
+  else if (entry.isDirectory()) {
+    const children = await readChildren(source);
+    if (children === null) found.failed.push(source);
+    for (const child of children ?? []) await collect(root, `${path}/${child.name}`, child, found);
+  }
 }
 
 /** An illegal name is kept beside the rest, under a name that tells two of them apart. */
@@ -213,22 +230,14 @@ function legalPath(path: string): string {
   return `imported/${safe.replace(/\.+$/, '')}-${hash('sha256', path, 'hex').slice(0, 8)}`;
 }
 
-async function readChildren(directory: string) {
-  try {
-    return await readdir(directory, { withFileTypes: true });
-  } catch (error) {
-    if (isAbsent(error)) return [];
-    throw error;
-  }
-}
-
-async function isPlainFile(path: string): Promise<boolean> {
-  return (await lstat(path)).isFile();
+/** Null = it cannot be read. */
+function readChildren(directory: string): Promise<Dirent[] | null> {
+  return readdir(directory, { withFileTypes: true }).catch(() => null);
 }
 
 async function readMarker(file: string): Promise<Marker | null> {
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Marker;
+    return Marker.parse(JSON.parse(await readFile(file, 'utf8')));
   } catch (error) {
     if (isAbsent(error)) return null;
     throw new CallError('BRAIN_LOAD_FAIL', 'The layout marker of the data directory is damaged.', {}, 503);

@@ -1,6 +1,7 @@
 /** The brain service: versioned files, branches, leases, search. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { CallError } from '@svc/contract/codes.ts';
 import { deny } from '@svc/contract/decision.ts';
 import { DEFAULT_WORKSPACE } from '@svc/contract/subject.ts';
 import { DEFAULT_DEADLINE_MS, type IdempotencyScope } from '@svc/contract/tool.ts';
@@ -14,7 +15,6 @@ import { createSettings } from '@svc/runtime/settings.ts';
 import { reasonOf, StartProblem } from '@svc/runtime/start-problem.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import { type OpenService, storeService } from '@svc/runtime/store-service.ts';
-import { createAddressStore } from './addresses/address-store.ts';
 import { createBackupShelf } from './backup/backup-shelf.ts';
 import { createRestoreNew } from './backup/restore-new.ts';
 import { BrainHost } from './brain/brain-host.ts';
@@ -30,11 +30,6 @@ import { createGit, type Git } from './git/run.ts';
 import { brainJobs } from './jobs.ts';
 import { LegacyLayout } from './legacy-layout.ts';
 import { agreeOnPlace, startMembership } from './membership.ts';
-import { createLineageStore } from './lineage/lineage-store.ts';
-import { createMemoryStore } from './memory/memory-store.ts';
-import { createRecordStore } from './records/record-store.ts';
-import { createEvolutionStore } from './evolution/evolution-store.ts';
-import { createRelationStore } from './relations/relation-store.ts';
 import type { RowRules } from './ports.ts';
 import { DenialLog } from './rules/denial-log.ts';
 import { directoryOf, findHashKey, readHashKey } from './rules/hash-key.ts';
@@ -44,6 +39,7 @@ import { RegistryRules } from './rules/registry-rules.ts';
 import { serviceContext } from './service-context.ts';
 import { serviceOperations } from './service-operations.ts';
 import { readCatalogueSize, readCatalogueSizes } from './store/catalogue.ts';
+import { familyStores } from './store/family-stores.ts';
 import { createTellDenials } from './store/island-denials.ts';
 import { readHomesOfResource } from './store/file-homes.ts';
 import { SessionStore } from './store/session-store.ts';
@@ -51,7 +47,6 @@ import { tellOfImport } from './succession.ts';
 import { createStegoThreads } from './stego/stego-threads.ts';
 import { createRemoteStore, type RemoteStore } from './sync/remote-store.ts';
 import { createSyncStore } from './sync/sync-store.ts';
-import { createTmpStore } from './tmp/tmp-store.ts';
 import { brainTools } from './tools/all.ts';
 import { type Counters, createCounters } from './writer/counters.ts';
 import type { BranchWriter } from './writer/branch-writer.ts';
@@ -96,7 +91,7 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   await router.start();
   await host.finishMoves();
   await host.create(config.SVC_BRAIN, { by: 'service', workspace: DEFAULT_WORKSPACE, family: null });
-  await host.open(config.SVC_BRAIN);
+  await openIfSound(host, config.SVC_BRAIN);
   const deps = await createDeps({ ...parts, settings, meaning }, host, router, layout);
   const now = platform.clock.now();
   await layout.migrate(router.brain(config.SVC_BRAIN, serviceContext(now, now + 20 * DEFAULT_DEADLINE_MS)));
@@ -104,9 +99,8 @@ async function openService(platform: Platform, store: ServiceStore): Promise<Ope
   return {
     deps,
     jobs: brainJobs({
-      platform,
+      ...parts,
       host,
-      store,
       sessions: deps.sessions,
       meaning,
       beat: () => beatDue(deps, platform.clock),
@@ -297,15 +291,11 @@ function createForgo({ transact, idempotency }: Pick<ServiceStore, 'transact' | 
   };
 }
 
-/** Of the families that keep rows of their own. */
-function familyStores(store: ServiceStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
-  return {
-    tmp: createTmpStore(store, ids),
-    memory: createMemoryStore(store, clock),
-    addresses: createAddressStore(store),
-    lineage: createLineageStore(store, ids),
-    records: createRecordStore(store, ids),
-    relations: createRelationStore(store, ids),
-    evolutions: createEvolutionStore(store, ids),
-  };
+/** The others are served also while this one is damaged: whoever asks for it hears why, and health tells of it. */
+async function openIfSound(host: BrainHost, brain: string): Promise<void> {
+  try {
+    await host.open(brain);
+  } catch (error) {
+    if (!(error instanceof CallError) || error.code !== 'BRAIN_LOAD_FAIL') throw error;
+  }
 }

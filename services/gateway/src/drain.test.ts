@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { io } from 'socket.io-client';
 import { expect, test } from 'vitest';
 import { type Gateway, startGateway } from './service.ts';
@@ -7,6 +9,18 @@ import { createTestPlatform, KEY } from '../testing/platform.ts';
 
 const CLIENTS = 50;
 const DRAIN_WAIT_MS = '300';
+/** A process that has not ended by then is ended in the middle of it. */
+const HARD_STOP_MS = 25_000;
+/** For a socket; who sends it says nothing more. */
+const UPGRADE = [
+  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1',
+  'Host: 127.0.0.1',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==',
+  '\r\n',
+].join('\r\n');
 
 async function anotherGateway(harness: Harness): Promise<Gateway> {
   const environment = { ...KEYED, SVC_DRAIN_WAIT_MS: DRAIN_WAIT_MS };
@@ -101,3 +115,31 @@ test('while it drains it is not ready, answers health, finishes what is in fligh
   await expect(harness.fetch('/health')).rejects.toThrow();
   await harness.stop();
 });
+
+test(
+  'clients of sockets that take no farewell, or never showed who they are, hold up no end',
+  async () => {
+    const harness = await startHarness();
+    const frozen = io(harness.url, { auth: { apiKey: KEY }, transports: ['websocket'], reconnection: false });
+    await until(() => frozen.connected);
+    const engine = frozen.io.engine as unknown as { transport: { ws: { _socket: Socket } } };
+    const held = engine.transport.ws._socket;
+    held.pause();
+    const stranger = connect(harness.gateway.port, '127.0.0.1');
+    stranger.write(UPGRADE);
+    const [greeting] = (await once(stranger, 'data')) as [Buffer];
+    expect(greeting.toString()).toContain('101 Switching Protocols');
+    stranger.pause();
+    await harness.gateway.drain();
+    await Promise.all(
+      [held, stranger].map((connection) =>
+        once(
+          connection.resume().on('error', () => {}),
+          'close',
+        ),
+      ),
+    );
+    await harness.stop();
+  },
+  HARD_STOP_MS,
+);

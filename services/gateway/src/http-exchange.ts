@@ -40,7 +40,7 @@ interface ReplyPolicy {
 }
 
 const EXPOSED =
-  'x-request-id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed, Mcp-Session-Id';
+  'ETag, x-request-id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, Idempotency-Replayed, Mcp-Session-Id';
 
 export function createReplyWriter({ securityHeaders, corsOrigins, isDraining }: ReplyPolicy): ReplyWriter {
   function headersFor({ request, requestId, rate, replayed }: HttpExchange): string[] {

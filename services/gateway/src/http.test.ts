@@ -192,6 +192,11 @@ describe('what is not there', () => {
     expect(await codeOf(await harness.fetch(path))).toEqual([404, 'NOT_FOUND']);
   });
 
+  test('whoever opens the address of the node in a browser reads where the doors are', async () => {
+    const { error } = (await (await harness.fetch('/')).json()) as { error: { message: string } };
+    for (const door of ['/call', '/mcp', '/tools', '/health', '/ready']) expect(error.message).toContain(door);
+  });
+
   test.each([
     ['GET', '/call', 'POST'],
     ['PUT', '/call', 'POST'],

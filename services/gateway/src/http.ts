@@ -23,8 +23,10 @@ interface HttpParts {
 type Route = (exchange: HttpExchange, request: Request, response: Response) => Promise<void>;
 
 const TOOLS_PATHS = ['/tools', '/mcp/tools'];
+const NO_SUCH_ADDRESS =
+  'No such address. Tools are called by POST /call, or over MCP at /mcp; GET /tools lists them, GET /health and GET /ready tell how the node is.';
 const PREFLIGHT_HEADERS =
-  'Authorization, Content-Type, Idempotency-Key, Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, traceparent, x-api-key, x-habitat-token, x-request-id, x-svc-agent, x-svc-profile, x-svc-session, x-svc-timeout-ms';
+  'Authorization, Content-Type, Idempotency-Key, If-None-Match, Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, traceparent, x-api-key, x-habitat-token, x-request-id, x-svc-agent, x-svc-profile, x-svc-session, x-svc-timeout-ms';
 
 /** What helmet sets on every reply, as names and values in turn, for the door that runs without it. */
 export function securityHeaders(): string[] {
@@ -65,7 +67,7 @@ export function createHttpApp(
   app.use(
     answer(async (_exchange, request) => {
       admission.assertOrigin(request);
-      throw new CallError('NOT_FOUND');
+      throw new CallError('NOT_FOUND', NO_SUCH_ADDRESS);
     }),
   );
   app.use((error: unknown, request: Request, response: Response, _next: NextFunction) => {

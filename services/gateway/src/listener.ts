@@ -1,6 +1,6 @@
 /** The HTTP server: its limits, its start, and an end that fails no request. */
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
 import { createServer } from '@svc/runtime/http-server.ts';
 import { listenProblem } from '@svc/runtime/start-problem.ts';
@@ -12,6 +12,14 @@ const KEEP_ALIVE_MS = 65_000;
 const CHECK_EVERY_MS = 2000;
 const SOCKET_PATH = '/socket.io/';
 const IDLE_SWEEP_MS = 25;
+
+/** How long clients have once the server ends. `askMs`: for a request to its last header; `exchangeMs`: for its body, or its reply. */
+interface Patience {
+  readonly askMs: number;
+  readonly exchangeMs: number;
+}
+
+const PATIENCE: Patience = { askMs: 2000, exchangeMs: 10_000 };
 /** More than the system lets wait. */
 const MAX_ACCEPT_TURNS = 1024;
 const QUIET_TURNS = 3;
@@ -25,7 +33,34 @@ export function createHttpServer(handler: RequestListener): Server {
     connectionsCheckingInterval: CHECK_EVERY_MS,
     shouldUpgradeCallback: isOfSockets,
   };
-  return createServer(options, handler);
+  const server = createServer(options, handler);
+  keepUnsent(server);
+  return server;
+}
+
+/** Of each server: what is open, and which reply the client of a connection asked for last, until it has it. */
+const openConnections = new WeakMap<Server, Map<Socket, ServerResponse | null>>();
+
+/**
+ * Node takes a connection for idle once a reply was handed over, though its client may have got only the beginning, and
+ * ends it with the rest. So idle ones are closed while nothing is on its way, also by `close`.
+ */
+function keepUnsent(server: Server): void {
+  const open = new Map<Socket, ServerResponse | null>();
+  openConnections.set(server, open);
+  server.on('connection', (socket: Socket) => {
+    open.set(socket, null);
+    socket.once('close', () => open.delete(socket));
+  });
+  server.on('request', ({ socket }, reply) => {
+    if (!open.has(socket)) return;
+    open.set(socket, reply);
+    reply.once('close', () => open.get(socket) === reply && open.set(socket, null));
+  });
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    if (![...open.keys()].some(({ writableLength }) => writableLength > 0)) closeIdle();
+  };
 }
 
 /** Whoever offers another protocol, as clients of HTTP/2 do, or that one elsewhere, is answered as if it had offered none. */
@@ -48,9 +83,9 @@ export function listen(server: Server, host: string, port: number): Promise<numb
 
 /**
  * Stops listening and resolves when every request in flight has its reply. Connections that fall idle meanwhile are
- * closed; one with a request on it never is.
+ * closed; one with a request on it never is, unless its client does not send it whole, or does not take its reply.
  */
-export async function finishInFlight(server: Server): Promise<void> {
+export async function finishInFlight(server: Server, patience: Patience = PATIENCE): Promise<void> {
   await acceptWaiting(server);
   let isClosed = false;
   const closed = new Promise<void>((resolve) => {
@@ -59,10 +94,24 @@ export async function finishInFlight(server: Server): Promise<void> {
       resolve();
     });
   });
+  const waits = new WeakMap<Socket, number>();
   while (!isClosed) {
     await Promise.race([closed, sleep(IDLE_SWEEP_MS)]);
     server.closeIdleConnections();
+    for (const [socket, reply] of openConnections.get(server) ?? []) {
+      const withinMs = leftTo(socket, reply, patience);
+      const since = waits.get(socket) ?? performance.now();
+      if (withinMs === null) waits.delete(socket);
+      else waits.set(socket, since);
+      if (withinMs !== null && performance.now() - since > withinMs) socket.destroy();
+    }
   }
+}
+
+/** How long its client may take for what is to come from it; null = it is this server's turn. From here Node minds no times. */
+function leftTo({ writableLength }: Socket, reply: ServerResponse | null, patience: Patience): number | null {
+  if (reply !== null && !reply.writableEnded) return reply.req.complete ? null : patience.exchangeMs;
+  return writableLength > 0 ? patience.exchangeMs : patience.askMs;
 }
 
 /** The system resets who is connected but not accepted. Each turn of the loop accepts one, while there are any. */

@@ -76,13 +76,38 @@ test('a client that does not read its answers is cut off too, with or without ac
   }
 });
 
+test.each<[string, (line: Line) => void]>([
+  ['for sockets of which there are none', (line) => line.send('40/elsewhere,')],
+  ['for signs of life', (line) => line.ping(Buffer.alloc(125))],
+])('a client that asks %s, and reads nothing, is cut off', async (_what, ask) => {
+  const client = await connected();
+  const line = lineOf(client);
+  line._socket.pause();
+  for (let round = 0; round < 100 && !(await metrics()).includes('svc_sockets 0'); round += 1) {
+    for (let each = 0; each < 5000; each += 1) ask(line);
+    await until(() => line.bufferedAmount === 0 || line._socket.destroyed);
+  }
+  expect(await metrics()).toContain('svc_sockets 0');
+  line._socket.resume();
+  await until(() => client.endings.length === 1);
+});
+
 async function metrics(): Promise<string> {
   return (await harness.fetch('/metrics', { headers: { 'x-api-key': KEY } })).text();
 }
 
-function connectionOf({ socket }: Client): { pause(): void; resume(): void } {
-  const engine = socket.io.engine as unknown as {
-    transport: { ws: { _socket: { pause(): void; resume(): void } } };
-  };
-  return engine.transport.ws._socket;
+/** What the client's library has below it. */
+interface Line {
+  readonly bufferedAmount: number;
+  readonly _socket: { readonly destroyed: boolean; pause(): void; resume(): void };
+  send(text: string): void;
+  ping(body: Buffer): void;
+}
+
+function lineOf({ socket }: Client): Line {
+  return (socket.io.engine as unknown as { transport: { ws: Line } }).transport.ws;
+}
+
+function connectionOf(client: Client): Line['_socket'] {
+  return lineOf(client)._socket;
 }

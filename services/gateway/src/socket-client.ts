@@ -23,8 +23,8 @@ const MAX_QUEUED = 1000;
 const MAX_QUEUED_BYTES = 1024 * 1024;
 /** About what one takes in the queue. */
 const ANSWER_BYTES = 100;
-/** How long a slow client gets to read why it is cut off. */
-const FAREWELL_MS = 2000;
+/** How long a client gets to read why it is cut off, or left. */
+export const FAREWELL_MS = 2000;
 
 const UNKNOWN_MESSAGE = refused('INVALID_REQUEST', 'Messages are subscribe and unsubscribe.');
 

@@ -11,6 +11,8 @@ const HANDSHAKE_WITHIN_MS = 5000;
 /** Sessions that have not shown yet whose they are: in all, and of one client. */
 const MAX_STRANGERS = 512;
 const MAX_STRANGERS_OF_ONE = 64;
+/** Packets for one session: more than its socket may have waiting, whose client is told why it is cut off. */
+const MAX_WAITING = 2000;
 
 interface GateParts {
   readonly admission: Pick<Admission, 'assertOrigin'>;
@@ -26,6 +28,7 @@ interface Session {
   readonly request: IncomingMessage;
   close(discard: boolean): void;
   once(name: 'close', act: () => void): void;
+  on(name: 'packetCreate' | 'drain', act: () => void): void;
 }
 
 type Answer = (refusal: string | null, admitted: boolean) => void;
@@ -77,6 +80,7 @@ export class SocketGate {
       const known = this.#stranger(client);
       this.#sessions.add(client);
       this.#sessionCount += 1;
+      boundWaiting(session);
       // At once: a session that polls would be waited for.
       const giveUp = setTimeout(() => session.close(true), HANDSHAKE_WITHIN_MS);
       greeted.set(session, () => {
@@ -116,4 +120,16 @@ export class SocketGate {
   #clientOf(request: IncomingMessage): string {
     return clientNetwork(this.#parts.addresses.of(request));
   }
+}
+
+/** Also of what is refused before there is a socket, or beside it. */
+function boundWaiting(session: Session): void {
+  let waiting = 0;
+  session.on('packetCreate', () => {
+    waiting += 1;
+    if (waiting > MAX_WAITING) session.close(true);
+  });
+  session.on('drain', () => {
+    waiting = 0;
+  });
 }

@@ -11,10 +11,11 @@ import type { GatewayMetrics } from './gateway-metrics.ts';
 import { headerText } from './header-text.ts';
 import { type Limits, rateLimited } from './limits.ts';
 import type { Ports } from './ports.ts';
-import { SocketClient } from './socket-client.ts';
+import { FAREWELL_MS, SocketClient } from './socket-client.ts';
 import { type Denials, strangerFrom } from './denials.ts';
 import { SocketGate } from './socket-gate.ts';
 import { rightsOf, type SocketCredential, type SocketRights, UNCHECKED_OPERATOR } from './socket-rights.ts';
+import { UpgradedConnections } from './upgraded-connections.ts';
 
 interface SocketParts {
   readonly platform: StatelessPlatform;
@@ -53,6 +54,7 @@ export function startSockets(server: HttpServer, parts: SocketParts): Sockets {
   const { hub, metrics } = parts;
   const clients = new Map<string, SocketClient>();
   const door = { isOpen: true };
+  const upgraded = new UpgradedConnections(server);
   const io = createIo(server, parts, door);
   io.on('connection', (socket) => {
     const client = new SocketClient(socket, { source: hub.source, metrics });
@@ -73,8 +75,13 @@ export function startSockets(server: HttpServer, parts: SocketParts): Sockets {
     leave() {
       door.isOpen = false;
       for (const client of clients.values()) client.leave();
+      // Who is gone without a word answers no farewell, and whoever has no socket yet is told none.
+      setTimeout(() => upgraded.endAll(), FAREWELL_MS).unref();
     },
-    close: () => io.close(),
+    async close() {
+      upgraded.close();
+      await io.close();
+    },
   };
 }
 

@@ -108,19 +108,20 @@ interface Asked<Gone> {
 }
 
 async function decideDeal<Gone extends string>(
-  { registry, ids, offers }: Deps,
+  deps: Deps,
   { caller, workspace, consentGiven }: Buying,
-  { deal, soldOut, withoutSeller, withoutBuyer }: Asked<Gone>,
+  asked: Asked<Gone>,
 ): Decided<DealRefusal | 'E_SOLD_OUT' | Gone> {
+  const { registry, ids } = deps;
+  const { deal, soldOut } = asked;
   const stamp = caller.registry;
   if (deal.kind === 'skill' && !(await registry.setting('market.skillsEnabled', stamp)))
     return deny('E_SKILL_DISABLED');
   const parties = await decideParties(registry, deal, await decideConsent(registry, consentGiven, stamp));
   if (!parties.ok) return parties;
   const { buyerFamily, ended } = parties.value;
-  if (ended.get(deal.seller) === 'killed') await offers.closeListings(deal.seller);
-  if (ended.has(deal.seller)) return deny(withoutSeller, { reason: 'the seller is no agent any more' });
-  if (ended.has(deal.buyer)) return deny(withoutBuyer, { reason: 'the buyer is no agent any more' });
+  const present = await decidePresent(deps, caller, { ...asked, ended });
+  if (!present.ok) return present;
   // Of a bid that is accepted its bidder pays, who has placed it with a token that may.
   const purse = decidePurse(caller, { workspace, amount: deal.bidId === null ? deal.amount : 0n });
   // Supply is asked for before the purse is.
@@ -136,6 +137,25 @@ async function decideDeal<Gone extends string>(
     windowMs: await registry.setting(window, stamp),
     unsettled: unsettled ?? 'confirm',
   });
+}
+
+/** Who is no identity any more deals no more, and who has left a workspace sells nothing there: its members pay no strangers. */
+async function decidePresent<Gone extends string>(
+  { registry, offers }: Deps,
+  caller: Caller,
+  {
+    deal,
+    ended,
+    withoutSeller,
+    withoutBuyer,
+  }: Asked<Gone> & { readonly ended: ReadonlyMap<string, 'killed' | 'no role'> },
+): Promise<Decision<null, Gone>> {
+  const { seller, buyer, scope } = deal;
+  if (ended.get(seller) === 'killed') await offers.closeListings(seller);
+  if (ended.has(seller)) return deny(withoutSeller, { reason: 'the seller is no agent any more' });
+  if (ended.has(buyer)) return deny(withoutBuyer, { reason: 'the buyer is no agent any more' });
+  const hasLeft = scope !== null && !maySee(await viewOfAgent(registry, caller, seller), scope);
+  return hasLeft ? deny(withoutSeller, { reason: 'the seller is no member any more' }) : allow(null);
 }
 
 type PurseRefusal = 'E_BUDGET' | 'E_UNKNOWN_WORKSPACE';

@@ -32,7 +32,8 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
     const ports = createPorts(platform);
     const move = createTradeMoves(store, clock);
     const steps = createTradeSteps(store, clock);
-    const isLapsed = createLapsing({ store, trust: ports.trust, clock });
+    const registry = createRegistry(platform);
+    const isLapsed = createLapsing({ store, trust: ports.trust, registry, clock });
     const reports = createTradeReports({ store, trust: ports.trust, clock, log });
     const unpaid = metrics.counter('svc_market_unpaid_total', 'Closed trades that their buyer could not pay any more.');
     const settling = createSettling({ store, ports, move, steps, reports, log, unpaid });
@@ -40,7 +41,7 @@ export const marketService = storeService<MarketDeps, typeof MARKET_EVENTS>({
     const deps: MarketDeps = {
       offers: createOfferStore(store, platform),
       trades: createTradeStore({ store, isLapsed, move, steps, settling, clock }),
-      registry: createRegistry(platform),
+      registry,
       ids,
       sweep: (kind) => reconciler.closeDue(kind, SWEPT_WITHIN_MS),
     };

@@ -12,6 +12,7 @@ import { startService } from '@svc/runtime/service.ts';
 import { openStore } from '@svc/runtime/store.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { createPorts, type Money, type Ports } from '../src/ports.ts';
+import { createRegistry } from '../src/registry.ts';
 import { createLapsing } from '../src/store/lapsing.ts';
 import { createReconciler, type Reconciler } from '../src/store/reconciler.ts';
 import { createSettling } from '../src/store/settling.ts';
@@ -60,7 +61,8 @@ export async function openMarketBed(
   let affected: readonly MoneyMove[] = MONEY_MOVES;
   const money = faulty(ports.money, (move) => (affected.includes(move) ? carried : 'well'));
   const { clock } = platform;
-  const isLapsed = createLapsing({ store: base, trust: ports.trust, clock });
+  const registry = createRegistry(platform);
+  const isLapsed = createLapsing({ store: base, trust: ports.trust, registry, clock });
   const storeOfOne = () => {
     const move = createTradeMoves(base, clock);
     const steps = createTradeSteps(base, clock);

@@ -66,16 +66,35 @@ test('what throws is no outcome: it may be tried again at once', async () => {
   expect(await other.once(call, runOf(call, Promise.resolve()))).toMatchObject({ replayed: false });
 });
 
+/** Of a process that does not reach the database any more, nor notices it. */
+const cutOff = { ...store, client: { ...store.client, $executeRawUnsafe: () => Promise.reject(new Error('away')) } };
+
 test('a run whose process is gone is made again, and what that process would still say is not its outcome', async () => {
   const before = made;
   const ended = Promise.withResolvers<void>();
   const call = keyed('gone');
-  const stalled = one.once(call, runOf(call, ended.promise));
+  const stalled = createKeyedRuns(cutOff, platform).once(call, runOf(call, ended.promise));
   await expect.poll(() => made).toBe(before + 1);
   await silence('gone', 6);
   expect(await other.once(call, runOf(call, Promise.resolve()))).toMatchObject({ decision: { value: before + 2 } });
   ended.resolve();
   expect(await stalled).toMatchObject({ replayed: true, decision: { value: before + 2 } });
+});
+
+test('a run goes on whose sign of life is old because the database was away: whoever repeats its call waits for its next', async () => {
+  const before = made;
+  const ended = Promise.withResolvers<void>();
+  const call = keyed('database away');
+  const first = one.once(call, runOf(call, ended.promise));
+  await expect.poll(() => made).toBe(before + 1);
+  await silence('database away', 20);
+  const twins = [one, other].map((runs) => runs.once(call, runOf(call, ended.promise)));
+  await expect(
+    other.once(keyed('database away', { withinMs: 2500 }), runOf(call, ended.promise)),
+  ).rejects.toMatchObject({ code: 'E_OUTCOME_UNKNOWN' });
+  ended.resolve();
+  for (const run of [first, ...twins]) expect(await run).toMatchObject({ decision: { value: before + 1 } });
+  expect(made).toBe(before + 1);
 });
 
 test('one whose process died before the clock was set back is made again in seconds, and one that goes on is not', async () => {

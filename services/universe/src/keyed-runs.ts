@@ -12,8 +12,8 @@ export interface KeyedRuns {
   /**
    * `work` keeps its outcome under the key of the call itself. Who repeats the call meanwhile, here or in another process,
    * waits for that outcome. What threw, or was refused without an outcome, may be tried again; so may what nobody was seen
-   * at for some seconds, because its process is gone. Throws IDEMPOTENCY_KEY_REUSED when the arguments differ, and
-   * E_OUTCOME_UNKNOWN when the time of the call is over before that of the first one.
+   * at for some seconds, and is not while it is waited for, because its process is gone. Throws IDEMPOTENCY_KEY_REUSED when
+   * the arguments differ, and E_OUTCOME_UNKNOWN when the time of the call is over before that of the first one.
    */
   once<Value, Code extends string>(
     call: Pick<ChangeCall, 'caller' | 'idempotency'>,
@@ -28,10 +28,25 @@ const SEEN_EVERY_MS = 1000;
 const SILENT = `seen_at < clock_timestamp() - interval '5 seconds'`;
 const FORGOTTEN = `seen_at < clock_timestamp() - interval '1 hour'`;
 const LOOK_EVERY_MS = 100;
+/**
+ * Right after the database was away nobody was seen at anything. So whoever waits looks for longer than one who lives takes
+ * to be seen; in looks, because one that took long saw no more than any other.
+ */
+const LOOKS_AT_SILENCE = 15;
 
 interface Run {
   readonly runId: string;
   readonly scope: IdempotencyScope;
+}
+
+/** That of somebody else, as the database writes it, and how often it was the same. */
+interface SignOfLife {
+  readonly seenAt: string;
+  readonly looks: number;
+}
+
+function seenOnceMore(before: SignOfLife | null, seenAt: string): SignOfLife {
+  return { seenAt, looks: before?.seenAt === seenAt ? before.looks + 1 : 1 };
 }
 
 type Needs = Pick<UniverseStore, 'client' | 'idempotency'>;
@@ -65,11 +80,13 @@ export function createKeyedRuns(
     ): Promise<Once<Value, Code>> {
       if (scope === null) return work();
       const run = { runId: ids.next('run'), scope };
-      for (;;) {
+      for (let sign: SignOfLife | null = null; ; ) {
         const stored = await known<Value, Code>(scope);
         if (stored !== null) return stored;
+        const seenAt = await begins(run, sign);
         // Whoever was at it before may have come to its end since.
-        if (await begins(run)) return whileSeen(run, async () => (await known<Value, Code>(scope)) ?? work());
+        if (seenAt === null) return whileSeen(run, async () => (await known<Value, Code>(scope)) ?? work());
+        sign = seenOnceMore(sign, seenAt);
         if (clock.now() >= caller.deadlineAt) throw new CallError('E_OUTCOME_UNKNOWN');
         await sleep(LOOK_EVERY_MS);
       }
@@ -79,26 +96,29 @@ export function createKeyedRuns(
 }
 
 function rowsOf(client: Needs['client']) {
-  /** False = somebody else is at it. */
-  async function begins({ runId, scope }: Run): Promise<boolean> {
+  /** Null = it has begun; else the sign of life of whoever is at it. `sign`: what was seen of it so far. */
+  async function begins({ runId, scope }: Run, sign: SignOfLife | null): Promise<string | null> {
     const openKey = idempotencyId(scope);
+    const silentSince = sign !== null && sign.looks >= LOOKS_AT_SILENCE ? sign.seenAt : null;
     const begun = await client.$queryRawUnsafe<unknown[]>(
       `INSERT INTO universe.keyed_runs AS r (open_key, run_id, args_hash, seen_at)
        VALUES ($1, $2, $3, clock_timestamp())
        ON CONFLICT (open_key) DO UPDATE SET run_id = excluded.run_id, args_hash = excluded.args_hash, seen_at = excluded.seen_at
-       WHERE r.${SILENT} RETURNING 1 AS begun`,
+       WHERE r.${SILENT} AND r.seen_at::text = $4::text RETURNING 1 AS begun`,
       openKey,
       runId,
       scope.argsHash,
+      silentSince,
     );
-    if (begun.length > 0) return true;
-    const [other] = await client.$queryRawUnsafe<{ argsHash: string; isAhead: boolean }[]>(
-      `SELECT args_hash AS "argsHash", ${isAhead('seen_at')} AS "isAhead" FROM universe.keyed_runs WHERE open_key = $1`,
+    if (begun.length > 0) return null;
+    const [other] = await client.$queryRawUnsafe<{ argsHash: string; seenAt: string; isAhead: boolean }[]>(
+      `SELECT args_hash AS "argsHash", seen_at::text AS "seenAt", ${isAhead('seen_at')} AS "isAhead"
+       FROM universe.keyed_runs WHERE open_key = $1`,
       openKey,
     );
     if (other !== undefined && other.argsHash !== scope.argsHash) throw new CallError('IDEMPOTENCY_KEY_REUSED');
     if (other?.isAhead === true) await bringBack(openKey);
-    return false;
+    return other?.seenAt ?? '';
   }
 
   /** Whoever is at it, if anybody is, is seen again at once. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { failure, nowhere, result, startScriptedNode, type Step } from '../testing/scripted-node.ts';
 import { CallError, createClient, isCallError, isRefusal, UnreachableError } from './client.ts';
 
@@ -54,6 +54,22 @@ describe('a call', () => {
     await using other = await nodeAnswering('cut', result({ islands: [] }));
     await other.client.call('svc_get_islands');
     expect(other.node.seen.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined]);
+  });
+
+  it('from a page of another origin says what such a page needs when nobody seems to be there', async () => {
+    const url = 'http://127.0.0.1:3457';
+    const fetchNothing = async () => Promise.reject(new TypeError('Failed to fetch'));
+    const client = createClient({ url, fetch: fetchNothing, reachWithinMs: 0 });
+    const messageOn = async (origin: string) => {
+      vi.stubGlobal('location', { origin });
+      const error = await thrownBy(client.call('svc_health'));
+      vi.unstubAllGlobals();
+      return error instanceof UnreachableError ? error.message : error;
+    };
+    expect(await messageOn('http://localhost:9000')).toMatch(
+      /Failed to fetch \(a page of http:..localhost:9000 .*SVC_CORS/,
+    );
+    expect(await messageOn(url)).toBe(`No node answers at ${url}: Failed to fetch.`);
   });
 
   it('has a fresh key for each call, or the one it is given', async () => {

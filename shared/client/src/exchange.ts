@@ -52,7 +52,7 @@ export function sendBy(fetchReply: typeof fetch): Send {
     } catch (error) {
       signal?.throwIfAborted();
       if (ender.signal.aborted) return { kind: 'unanswered', sent: true, reason: `it said nothing for ${withinMs} ms` };
-      return { kind: 'unanswered', ...lossOf(error), cause: error };
+      return { kind: 'unanswered', ...lossOf(error, url), cause: error };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);
@@ -83,7 +83,7 @@ function tlsProblemOf(code: string | null, message: string): string | null {
   return NO_TLS.test(code) ? 'it does not speak TLS' : null;
 }
 
-function lossOf(error: unknown): Pick<Unanswered, 'sent' | 'isStrange' | 'reason'> {
+function lossOf(error: unknown, url: string): Pick<Unanswered, 'sent' | 'isStrange' | 'reason'> {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = isFields(cause) && typeof cause.code === 'string' ? cause.code : null;
   const told = code === null ? undefined : NOT_SENT[code];
@@ -93,7 +93,15 @@ function lossOf(error: unknown): Pick<Unanswered, 'sent' | 'isStrange' | 'reason
   if (tlsProblem !== null) return { sent: false, isStrange: true, reason: tlsProblem };
   // What Node names without a code is its own decision: a port it does not call, a redirect that is not followed.
   const isDecided = code === null && cause !== error;
-  return { sent: !(isDecided && reason === NEVER_CALLED), reason, ...(isDecided ? { isStrange: true } : {}) };
+  const sent = !(isDecided && reason === NEVER_CALLED);
+  return { sent, reason: `${reason}${pageHint(url)}`, ...(isDecided ? { isStrange: true } : {}) };
+}
+
+/** A browser says the same of a node that is away and of one that does not let pages of this origin call. */
+function pageHint(url: string): string {
+  const origin = (globalThis as { location?: { origin?: string } }).location?.origin;
+  if (origin === undefined || url.startsWith(`${origin}/`)) return '';
+  return ` (a page of ${origin} may call it only where SVC_CORS_ORIGINS names that origin)`;
 }
 
 /** The reply of /call. What is no reply of ours comes from something else at that address. */

@@ -173,7 +173,7 @@ export const HABITAT = defineOperations('habitat', {
         .max(10),
     }),
     answer: z.strictObject({ assembled: z.literal(true) }),
-    refuses: ['AGENT_NOT_FOUND', 'E_QUOTA', 'E_RATE_LIMIT', 'HABITAT_WORKSPACE_EXISTS'],
+    refuses: ['AGENT_NOT_FOUND', 'E_QUOTA', 'E_RATE_LIMIT', 'E_STATE_WRITE', 'HABITAT_WORKSPACE_EXISTS'],
   },
   /** As if it had never been. Its workspace stays where somebody else lives by now. */
   disband: {

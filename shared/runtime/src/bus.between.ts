@@ -1,12 +1,6 @@
 /** The bus on which deployments meet: that of the services, unless a setting names another. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bus } from './bus.ts';
-import { connectNatsBus } from './bus.nats.ts';
-import { NatsRefused } from './bus.nats.listening.ts';
 import type { Platform } from './platform.ts';
-import { RepeatedTrouble } from './repeated-trouble.ts';
-
-const AGAIN_AFTER_MS = 2000;
 
 export interface MeetingBus {
   /** Null while the server has not been reached yet. */
@@ -17,55 +11,14 @@ export interface MeetingBus {
   close(): Promise<void>;
 }
 
-type Parts = Pick<Platform, 'bus' | 'clock' | 'config' | 'log' | 'node'>;
+export type MeetingParts = Pick<Platform, 'bus' | 'clock' | 'config' | 'log' | 'node'>;
 
-/**
- * A server that is away does not stop the start: whoever is alone goes on alone, and meets the others when it comes. Throws
- * NatsRefused when it does not take us for who we are.
- */
-export async function openMeetingBus({ bus, clock, config, log, node }: Parts): Promise<MeetingBus> {
-  const { SVC_NODE_BUS_URL: url, SVC_NODE_NAME: name = node.nodeId, SVC_START_WAIT_MS: waitMs } = config;
+/** Throws NatsRefused when the named server does not take us for who we are. */
+export async function openMeetingBus(parts: MeetingParts): Promise<MeetingBus> {
+  const { bus, config } = parts;
+  const { SVC_NODE_BUS_URL: url } = config;
   if (url === undefined) return { current: () => bus, onReached: (listener) => listener(bus), close: async () => {} };
-  let reached: Bus | null = null;
-  let isClosed = false;
-  const options = { urls: [url], name: node.instance, inboxPrefix: `_INBOX_${name}`, clock, log };
-  const connect = (trouble?: RepeatedTrouble): Promise<Bus> =>
-    connectNatsBus({ ...options, giveUpAt: clock.now() + waitMs, ...(trouble === undefined ? {} : { trouble }) });
-  const connecting = connect().then((found) => (reached = found));
-  const first = await connecting.catch((error: unknown) => {
-    if (error instanceof NatsRefused) throw new NatsRefused(refusalOf(error));
-    log.warn({ err: error }, 'the NATS on which deployments meet cannot be reached yet');
-    return null;
-  });
-  const later = async (): Promise<Bus | null> => {
-    const trouble = new RepeatedTrouble();
-    while (!isClosed) {
-      try {
-        return await connect(trouble);
-      } catch (error) {
-        if (error instanceof NatsRefused && trouble.isDue(error.message)) log.warn(refusalOf(error));
-      }
-      await sleep(AGAIN_AFTER_MS, undefined, { ref: false });
-    }
-    return null;
-  };
-  return {
-    current: () => reached,
-    async onReached(listener) {
-      if (first !== null) return listener(first);
-      void later().then(async (found) => {
-        if (found === null || isClosed) return found?.close();
-        reached = found;
-        return listener(found).catch((error: unknown) => log.error({ err: error }, 'other deployments cannot be met'));
-      });
-    },
-    async close() {
-      isClosed = true;
-      await reached?.close();
-    },
-  };
-}
-
-function refusalOf({ message }: NatsRefused): string {
-  return message.replaceAll('NATS_URL', 'SVC_NODE_BUS_URL');
+  // Who meets nobody does not load the client of NATS.
+  const { meetOverNats } = await import('./bus.between.nats.ts');
+  return meetOverNats(url, parts);
 }

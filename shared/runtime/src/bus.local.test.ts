@@ -28,6 +28,18 @@ describe('local bus', () => {
     expect([await ask(), await ask(), await ask(), await ask()]).toEqual(['a', 'b', 'c', 'a']);
   });
 
+  test('tells each bug of a handler, and once that what all of them need is away', async () => {
+    const told: { err: { message: string } }[] = [];
+    const write = (line: string) => void told.push(JSON.parse(line) as (typeof told)[number]);
+    const bus = createLocalBus({ log: pino({}, { write }) });
+    await bus.subscribe('told', (payload) => {
+      throw Object.assign(new Error(payload), payload === 'bug' ? {} : { code: '28P01' });
+    });
+    for (const payload of ['bug', 'refused', 'bug', 'refused', 'refused']) bus.publish('told', payload);
+    await bus.close();
+    expect(told.map(({ err }) => err.message)).toEqual(['bug', 'refused', 'bug']);
+  });
+
   test('stays right when there are more subjects than it remembers', async () => {
     const bus = createLocalBus();
     await bus.respond('s.*', async (_payload, subject) => subject);

@@ -12,6 +12,7 @@ import { assertFits, exceeds, replyTooLarge } from './bus-payload.ts';
 import { PendingCalls } from './bus-pending.ts';
 import { assertPattern, assertSubject, matchesPattern } from './bus-subject.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { createFailureReport } from './failures.ts';
 import { IdleGate } from './idle-gate.ts';
 
 interface LocalBusOptions {
@@ -55,7 +56,8 @@ export function createLocalBus(options: LocalBusOptions = {}): Bus {
 
 class LocalBus implements Bus {
   readonly maxPayloadBytes: number;
-  readonly #log: Pick<Logger, 'error'> | undefined;
+  /** Absent where nobody reads a log. */
+  readonly #report: ReturnType<typeof createFailureReport> | undefined;
   readonly #pending: PendingCalls;
   readonly #receivers = new Set<Receiver>();
   readonly #routes = new Map<string, Route>();
@@ -64,7 +66,7 @@ class LocalBus implements Bus {
 
   constructor({ maxPayloadBytes = MAX_PAYLOAD_BYTES, clock = systemClock, log }: LocalBusOptions) {
     this.maxPayloadBytes = maxPayloadBytes;
-    this.#log = log;
+    this.#report = log === undefined ? undefined : createFailureReport(log, 'a bus handler threw');
     this.#pending = new PendingCalls(clock);
   }
 
@@ -189,8 +191,8 @@ class LocalBus implements Bus {
     try {
       await receiver.receive(payload, subject, callId);
     } catch (error) {
-      if (this.#log === undefined) process.emitWarning(error instanceof Error ? error : String(error));
-      else this.#log.error({ err: error, subject }, 'a bus handler threw');
+      if (this.#report === undefined) process.emitWarning(error instanceof Error ? error : String(error));
+      else this.#report(error, { subject });
     }
     receiver.deliveries.leave();
   }

@@ -22,7 +22,9 @@ import { PendingCalls } from './bus-pending.ts';
 import { Presence } from './bus.presence.ts';
 import { assertPattern, assertSubject, BETWEEN_DEPLOYMENTS, spaceOf } from './bus-subject.ts';
 import { type Clock, systemClock } from './clock.ts';
+import { createFailureReport } from './failures.ts';
 import { IdleGate } from './idle-gate.ts';
+import type { Absence } from './bus.nats.absence.ts';
 import { Listening } from './bus.nats.listening.ts';
 import { RepeatedTrouble } from './repeated-trouble.ts';
 import type { StartPatience } from './start-problem.ts';
@@ -63,16 +65,21 @@ export class NatsBus implements Bus {
   readonly #presence: Presence | null;
   readonly #listening: Listening;
   readonly #trouble = new RepeatedTrouble();
+  readonly #report: ReturnType<typeof createFailureReport>;
+  readonly #absence: Absence;
   #serverMaxBytes = MAX_PAYLOAD_BYTES;
   #connected = true;
   #state: 'open' | 'closing' | 'closed' = 'open';
 
   constructor(
     connection: NatsConnection,
+    absence: Absence,
     { log, inboxPrefix, member, deployment, clock = systemClock }: NatsBusOptions,
   ) {
     this.#connection = connection;
+    this.#absence = absence;
     this.#log = log;
+    this.#report = createFailureReport(log, 'a bus handler threw');
     this.#pending = new PendingCalls(clock);
     this.#inbox = `${createInbox(inboxPrefix)}.`;
     this.#space = spaceOf(deployment);
@@ -176,6 +183,7 @@ export class NatsBus implements Bus {
     await Promise.all([...this.#drains].map((drain) => drain()));
     await this.#pending.idle();
     this.#presence?.stop();
+    this.#absence.end();
     this.#state = 'closed';
     if (this.#connected) await this.#connection.flush().catch(() => {});
     this.#connected = false;
@@ -192,7 +200,8 @@ export class NatsBus implements Bus {
     if (this.#state !== 'open') throw new BusError('CLOSED', 'the bus is closed');
     assertPattern(pattern);
     const handling = new IdleGate();
-    const answer = (message: Msg, actual: string): void => void this.#handle(handling, receive, message, actual);
+    const handler = presence === null ? receive : awake(presence, receive);
+    const answer = (message: Msg, actual: string): void => void this.#handle(handling, handler, message, actual);
     const ear = await this.#listening.open({
       subject: this.#outer(pattern),
       queue,
@@ -215,7 +224,7 @@ export class NatsBus implements Bus {
     try {
       await receive(message, subject);
     } catch (error) {
-      this.#log.error({ err: error, subject }, 'a bus handler threw');
+      this.#report(error, { subject });
     }
     handling.leave();
   }
@@ -292,13 +301,17 @@ export class NatsBus implements Bus {
     if (!this.#connected) return;
     this.#connected = false;
     this.#log.warn('the connection to NATS is lost');
+    if (!this.#connection.isClosed()) this.#absence.begin();
     this.#pending.rejectAll(
       (subject) => new BusError('DISCONNECTED', `the connection was lost while ${subject} was asked`),
     );
     for (const listener of this.#listeners) listener(false);
   }
 
+  /** The client says it once for each time that it was turned away before. */
   #onReconnect(): void {
+    if (this.#connected) return;
+    this.#absence.end();
     this.#readLimit();
     this.#connected = true;
     this.#log.info('connected to NATS again');
@@ -321,6 +334,12 @@ export class NatsBus implements Bus {
       }
     }
   }
+}
+
+/** Whoever asked a whole group waits for this process alone, so that what came while it stood still is not late. */
+function awake(presence: Presence, receive: Receive): Receive {
+  return (message, subject) =>
+    presence.wasGivenUp ? presence.wake().then(() => receive(message, subject)) : receive(message, subject);
 }
 
 /** Not `message.string()`: that drops a leading byte order mark and is slower. */

@@ -6,8 +6,11 @@ import { describeBus } from '@svc/testing/bus.contract.ts';
 import { startNats } from '@svc/testing/servers/nats.ts';
 import { pino } from 'pino';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { GIVEN_UP_AFTER_MS } from './bus.members.ts';
 import type { Bus, BusError } from './bus.ts';
 import { connectNatsBus } from './bus.nats.ts';
+import { systemClock } from './clock.ts';
+import { stoodStillWith } from './timely.ts';
 
 const log = pino({ level: 'silent' });
 const server = await startNats();
@@ -85,6 +88,39 @@ describe.skipIf(small?.control === undefined)('NATS bus and its server', () => {
     await Promise.all([requester.close(), responder.close()]);
   });
 
+  test('tells once of what all handlers need and is away', async () => {
+    const told: string[] = [];
+    const said = pino({}, { write: (line) => void told.push(line) });
+    const bus = await connectNatsBus({ urls: [url], name: 'telling', log: said });
+    let calls = 0;
+    await bus.subscribe('away.told', () => {
+      calls += 1;
+      throw Object.assign(new Error('refused'), { code: '28P01' });
+    });
+    for (let n = 0; n < 3; n += 1) bus.publish('away.told', '');
+    await expect.poll(() => calls).toBe(3);
+    await bus.close();
+    expect(told.filter((line) => line.includes('a bus handler threw'))).toHaveLength(1);
+  });
+
+  test('what comes first when the server is back is not late, however long it was away', async () => {
+    const [requester, responder] = [await connectTo(url), await memberAt(url)];
+    await responder.respond(
+      'away.timely',
+      async () => {
+        const since = systemClock.now();
+        await delay(5);
+        return String(!stoodStillWith({ bus: responder, clock: systemClock }, { since, repeatable: true }));
+      },
+      { queue: 'group' },
+    );
+    await control?.restart(2 * GIVEN_UP_AFTER_MS);
+    const ask = () => requester.request('away.timely', '', inTime()).catch(({ code }: BusError) => code);
+    await expect.poll(ask, { interval: 10, timeout: 10_000 }).toMatch(/true|false/);
+    expect(await Promise.all(Array.from({ length: 20 }, ask))).toEqual(Array.from({ length: 20 }, () => 'true'));
+    await Promise.all([requester.close(), responder.close()]);
+  });
+
   test('kill -9 of the server under load: every request ends, typed', async () => {
     const [requester, responder] = [await connectTo(url), await connectTo(url)];
     await responder.respond('kill.echo', async (payload) => payload);
@@ -134,20 +170,20 @@ describe.skipIf(small?.control === undefined)('NATS bus and its server', () => {
   });
 });
 
+/** Of those that answer `still.echo` with their name, and tell of each request that they do. */
+async function echo(url: string, name: string): Promise<ChildProcess> {
+  const child = fork(join(import.meta.dirname, 'bus.echo.fixture.ts'), [url, name]);
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child, 'message');
+  return child;
+}
+
 describe.skipIf(server === null)('a process that stands still', () => {
   const url = server?.url ?? '';
   const inTime = (isRepeatable: boolean) => ({ deadlineAt: Date.now() + 30_000, isRepeatable });
 
-  /** One of two that answer `still.echo` with their name, and tell of each request that they do. */
-  async function echo(name: string): Promise<ChildProcess> {
-    const child = fork(join(import.meta.dirname, 'bus.echo.fixture.ts'), [url, name]);
-    onTestFinished(() => void child.kill('SIGKILL'));
-    await once(child, 'message');
-    return child;
-  }
-
   test('gets no more work, loses none that may be repeated, and does nothing late when it goes on', async () => {
-    const [requester, one, two] = [await memberAt(url), await echo('one'), await echo('two')];
+    const [requester, one, two] = [await memberAt(url), await echo(url, 'one'), await echo(url, 'two')];
     const done: string[] = [];
     await requester.subscribe('still.done', (id) => done.push(id));
     let sent = 0;
@@ -182,6 +218,18 @@ describe.skipIf(server === null)('a process that stands still', () => {
     await requester.close();
   });
 });
+
+test.skipIf(server === null)(
+  'late is what a process had in hand while it stood still, not what came meanwhile',
+  async () => {
+    const url = server?.url ?? '';
+    const [asker] = [await connectTo(url), await echo(url, 'only')];
+    onTestFinished(() => asker.close());
+    const inTime = { deadlineAt: Date.now() + 30_000 };
+    const asked = [2 * GIVEN_UP_AFTER_MS, 0, 50].map((ms) => asker.request('still.hold-up', String(ms), inTime));
+    expect(await Promise.all(asked)).toEqual(['late', 'in time', 'in time']);
+  },
+);
 
 describe.skipIf(server === null)('deployments on one server', () => {
   test('hear nothing of what each other says within itself, and what is said between them', async () => {
@@ -299,7 +347,7 @@ describe('NATS users', async () => {
   );
 
   test.skipIf(reloading?.reload === undefined)(
-    'a password that the server takes no more is told in one line, however often it is refused',
+    'a password that the server takes no more is told in one line, and once that it takes it again, however often it was refused',
     async () => {
       const told: { level: number; msg: string; err?: object }[] = [];
       const said = pino({}, { write: (line) => void told.push(JSON.parse(line) as (typeof told)[number]) });
@@ -313,6 +361,8 @@ describe('NATS users', async () => {
       onTestFinished(() => bus.close());
       await reloading?.reload?.(users('other'));
       await expect.poll(() => bus.connected).toBe(false);
+      const heard: boolean[] = [];
+      bus.onConnection((connected) => heard.push(connected));
       await delay(3000);
       const refused = told.filter(({ msg }) => /refuses|reports/.test(msg));
       expect(refused).toMatchObject([
@@ -321,6 +371,11 @@ describe('NATS users', async () => {
       expect(refused[0]).not.toHaveProperty('err');
       await reloading?.reload?.(users('pw'));
       await expect.poll(() => bus.connected).toBe(true);
+      expect(await bus.request('nobody.there', '', { deadlineAt: Date.now() + 5000 }).catch(String)).toContain(
+        'nobody',
+      );
+      expect(heard).toEqual([true]);
+      expect(told.filter(({ msg }) => msg === 'connected to NATS again')).toHaveLength(1);
     },
     30_000,
   );

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AuthorizationError, connect, type NodeConnectionOptions } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
+import { Absence } from './bus.nats.absence.ts';
 import { NatsBus, type NatsBusOptions } from './bus.nats.connection.ts';
 import { NatsRefused } from './bus.nats.listening.ts';
 import { addressOf, reasonOf, StartProblem } from './start-problem.ts';
@@ -11,6 +12,7 @@ const FIRST_CONNECT_RETRY_MS = 250;
 /** While a start waits, it says so this often. */
 const TELL_EVERY_MS = 5000;
 const CONNECT_TIMEOUT_MS = 20_000;
+const LOOK_TIMEOUT_MS = 5000;
 
 /**
  * Connects, waiting for a server that is not there yet. Throws NatsRefused when the server refuses who we are, StartProblem
@@ -42,12 +44,29 @@ async function connectOnce(options: NatsBusOptions, address: string, giveUpAt: n
   const { urls, name, inboxPrefix } = options;
   const timeout = Math.max(FIRST_CONNECT_RETRY_MS, Math.min(CONNECT_TIMEOUT_MS, giveUpAt - Date.now()));
   try {
-    const bus = new NatsBus(await connect({ ...connectionOptions(urls, name, inboxPrefix), timeout }), options);
+    const connection = await connect({ ...connectionOptions(urls, name, inboxPrefix), timeout });
+    const absence = new Absence({ log: options.log, address, reason: () => reasonAway(options) });
+    const bus = new NatsBus(connection, absence, options);
     await bus.start();
     return bus;
   } catch (error) {
     if (!(error instanceof AuthorizationError)) throw error;
     throw new NatsRefused(`NATS at ${address} refuses the credential in NATS_URL: ${error.message}`);
+  }
+}
+
+/** Null = it can be reached. What is refused by a server that is there, the connection itself hears. */
+async function reasonAway({ urls, name, inboxPrefix }: NatsBusOptions): Promise<string | null> {
+  try {
+    const another = await connect({
+      ...connectionOptions(urls, name, inboxPrefix),
+      reconnect: false,
+      timeout: LOOK_TIMEOUT_MS,
+    });
+    await another.close();
+    return null;
+  } catch (error) {
+    return error instanceof AuthorizationError ? null : reasonOf(error);
   }
 }
 

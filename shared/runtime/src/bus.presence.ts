@@ -43,7 +43,7 @@ export class Presence {
   /** When that was last so, of `performance.now()`. */
   #givenUpAt = -Infinity;
   #lostAt = -Infinity;
-  #isWaking = false;
+  #waking: Promise<void> | null = null;
   #isBeatDue = false;
 
   constructor(parts: PresenceParts) {
@@ -74,7 +74,7 @@ export class Presence {
 
   /** Others have given this process up; what they sent before then they may have sent elsewhere since. */
   get wasGivenUp(): boolean {
-    return this.#isWaking || performance.now() - this.#beatAt > GIVEN_UP_AFTER_MS;
+    return this.#waking !== null || performance.now() - this.#beatAt > GIVEN_UP_AFTER_MS;
   }
 
   /** As the bus says it. */
@@ -117,18 +117,24 @@ export class Presence {
 
   #beat(): void {
     this.#noticeStandstill();
-    if (this.#parts.isConnected() && !this.#isWaking) {
-      if (this.wasGivenUp) void this.#wake();
+    if (this.#parts.isConnected()) {
+      if (this.wasGivenUp) void this.wake();
       else this.#tell();
     }
     this.#parts.onBeat();
   }
 
+  /** Resolves when this process counts again: what comes to hand from then on did so after the standstill. */
+  wake(): Promise<void> {
+    this.#noticeStandstill();
+    this.#waking ??= this.#declineWaiting();
+    return this.#waking;
+  }
+
   /** What waited here while this process stood still is declined before it is counted on again. */
-  async #wake(): Promise<void> {
-    this.#isWaking = true;
+  async #declineWaiting(): Promise<void> {
     await this.#parts.flush().catch(() => {});
-    this.#isWaking = false;
+    this.#waking = null;
     this.#tell();
   }
 

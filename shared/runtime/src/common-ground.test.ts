@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createLocalBus } from './bus.local.ts';
 import { systemClock } from './clock.ts';
-import { joinCommonGround, readCommonGround, tellCommonGround } from './common-ground.ts';
+import { createGroundReader, joinCommonGround, readCommonGround, tellCommonGround } from './common-ground.ts';
 import { readConfig } from './config.ts';
 
 const KEYS = { old: 'the-old-key-of-the-service', new: 'the-new-key-of-the-service' };
@@ -29,6 +29,25 @@ test('the variable of a setting is told by the service that reads it, set or not
   );
   expect(set?.['SVC_COMPUTE_ENABLED']).not.toEqual(unset?.['SVC_COMPUTE_ENABLED']);
   expect(await readCommonGround(standing({}), 'escrow')).not.toHaveProperty('SVC_COMPUTE_ENABLED');
+});
+
+test('a server that was started again is not another one for those who have not looked yet, whether they met it away or not', async () => {
+  const server = { id: 'first' };
+  const servers = async (): Promise<Record<string, string>> => (server.id === '' ? {} : { REDIS_URL: server.id });
+  const reader = () => {
+    const read = createGroundReader({ ...standing({}), servers }, 'escrow');
+    return async () => (await read())['REDIS_URL'] ?? [];
+  };
+  const [early, late] = [reader(), reader()];
+  const before = await late();
+  expect(await early()).toEqual(before);
+  server.id = '';
+  expect(await early()).toEqual([]);
+  server.id = 'again';
+  const told = await early();
+  expect(told).toEqual(expect.arrayContaining([...before]));
+  for (const look of [early, late]) expect(await look()).toEqual(told);
+  expect(told).toEqual(expect.arrayContaining([...(await reader()())]));
 });
 
 test('a process on another database than those that run does not join them; what it cannot know keeps nobody out', async () => {

@@ -15,12 +15,33 @@ const DIGEST_CHARACTERS = 5;
 const ANSWER_WITHIN_MS = 2000;
 
 /** A server that does not answer now is left out. */
-export async function readCommonGround(
-  { config, servers }: Pick<GroundPlatform, 'config' | 'servers'>,
+export function readCommonGround(
+  platform: Pick<GroundPlatform, 'config' | 'servers'>,
   service: string,
 ): Promise<CommonGround> {
-  const ids = Object.entries(await servers()).map(([name, id]) => [name, [digestOf(id)]] as const);
-  return { ...Object.fromEntries(ids), ...variablesOf(config, service) };
+  return createGroundReader(platform, service)();
+}
+
+/**
+ * To be read again and again. Redis has another id when it was started again, and each process sees that when it looks next:
+ * the id before counts beside the one it has now.
+ */
+export function createGroundReader(
+  { config, servers }: Pick<GroundPlatform, 'config' | 'servers'>,
+  service: string,
+): () => Promise<CommonGround> {
+  const known = new Map<string, readonly string[]>();
+  return async () => {
+    const ground: Record<string, readonly string[]> = {};
+    for (const [name, id] of Object.entries(await servers())) {
+      const digest = digestOf(id);
+      const [last = digest, ...earlier] = known.get(name) ?? [];
+      const digests = digest === last ? [last, ...earlier] : [digest, last];
+      known.set(name, digests);
+      ground[name] = digests;
+    }
+    return { ...ground, ...variablesOf(config, service) };
+  };
 }
 
 function variablesOf(config: Config, service: string): CommonGround {

@@ -21,7 +21,10 @@ export const NODE_VARIABLES = {
   ),
   SVC_NODE_SECRET_PREVIOUS: alike(
     'agora',
-    secret(nodeSecret.optional(), 'The secret before, accepted too while the others change over.'),
+    secret(
+      nodeSecret.optional(),
+      'A second secret, accepted and never used, while one takes the place of the other on all deployments.',
+    ),
     'SVC_NODE_SECRET',
   ),
   SVC_NODE_AGENT_ID: alike(

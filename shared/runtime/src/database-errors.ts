@@ -15,14 +15,18 @@ const SOCKET_AWAY = [
   'EHOSTDOWN',
   'connect ENOENT', // the unix socket is gone; a plain ENOENT is somebody's missing file
 ];
+/** A session ended by its time: idle in a transaction, in one transaction, idle. */
+const SQLSTATE_TIME_OVER = ['25P03', '25P04', '57P05'];
 /** The password or the role is another one meanwhile, or the database has gone: what mends it is done at the server. */
 const SQLSTATE_TURNED_AWAY = ['28P01', '28000', '3D000'];
-const AWAY_CODES = new Set([...SQLSTATE_AWAY, ...SQLSTATE_TURNED_AWAY, ...SOCKET_AWAY]);
+/** Of the TLS below: a certificate that has expired or that nobody here trusts, and what is no handshake. */
+const TLS_FAILED = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$)/;
+const AWAY_CODES = new Set([...SQLSTATE_AWAY, ...SQLSTATE_TIME_OVER, ...SQLSTATE_TURNED_AWAY, ...SOCKET_AWAY]);
 /** SQLSTATE class 08: connection exceptions. */
 const CONNECTION_SQLSTATE = /^08[0-9A-Z]{3}$/;
 /** `pg` gives these no code. */
 const AWAY_MESSAGE =
-  /^Connection terminated|^timeout expired|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
+  /^The server does not support SSL|^There was an error establishing an SSL|^Connection terminated|^timeout expired|^Client has encountered a connection error|^Client was closed|^Cannot use a pool after calling end/;
 const POOL_WAIT_MESSAGE = /^timeout exceeded when trying to connect/;
 /**
  * What an unforeseen failure of the server is called, such as the one of a session that cannot begin because its disk is full.
@@ -31,6 +35,7 @@ const POOL_WAIT_MESSAGE = /^timeout exceeded when trying to connect/;
 const SERVER_FAILED = 'XX000';
 const CONFLICT_CODES = new Set(['40001', '40P01']);
 const IN_FAILED_TRANSACTION = '25P02';
+const CANCELLED = '57014';
 const UNSTORABLE_CODES = new Set(['22021', '22P05']);
 const MAX_DEPTH = 6;
 
@@ -48,7 +53,7 @@ export function isSilence(error: unknown): boolean {
 export function isDatabaseAway(error: unknown): boolean {
   return layersOf(error).some(
     ({ codes, message, isEndOfSession }) =>
-      codes.some((code) => AWAY_CODES.has(code) || CONNECTION_SQLSTATE.test(code)) ||
+      codes.some((code) => AWAY_CODES.has(code) || CONNECTION_SQLSTATE.test(code) || TLS_FAILED.test(code)) ||
       (isEndOfSession && codes.includes(SERVER_FAILED)) ||
       AWAY_MESSAGE.test(message),
   );
@@ -69,9 +74,9 @@ export function isAfterFailure(error: unknown): boolean {
   return layersOf(error).some(({ codes }) => codes.includes(IN_FAILED_TRANSACTION));
 }
 
-/** The transaction got no connection in time. */
+/** There was no connection in time, or the server gave a statement up: at its time, or because an operator cancelled it. */
 export function isOutOfTime(error: unknown): boolean {
-  return layersOf(error).some(({ message }) => POOL_WAIT_MESSAGE.test(message));
+  return layersOf(error).some(({ codes, message }) => codes.includes(CANCELLED) || POOL_WAIT_MESSAGE.test(message));
 }
 
 interface ErrorLayer {

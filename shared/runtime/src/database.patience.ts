@@ -9,6 +9,9 @@ const POSTGRES_PORT = '5432';
 const RETRY_MS = 250;
 const TELL_EVERY_MS = 5000;
 const LONGEST_PING_MS = 5000;
+/** Major version. */
+const OLDEST_VERSION = 15;
+const ENCODING = 'UTF8';
 /** SQLSTATE: what waiting does not mend. */
 const REFUSALS: Readonly<Record<string, string>> = {
   '28P01': 'refuses the credential in DATABASE_URL',
@@ -23,14 +26,16 @@ interface Meeting extends StartPatience {
   readonly log: Pick<Logger, 'warn'>;
 }
 
-/** Resolves when the database answers. Throws StartProblem. */
+/** Resolves when the database answers, and is one that can keep what it gets. Throws StartProblem. */
 export async function meetDatabase(database: Database, { url, log, giveUpAt = Infinity }: Meeting): Promise<void> {
   let toldAt = 0;
   for (;;) {
     try {
       await database.ping(Math.max(RETRY_MS, Math.min(LONGEST_PING_MS, giveUpAt - Date.now())));
+      await assertFits(database, url);
       return;
     } catch (error) {
+      if (error instanceof StartProblem) throw error;
       const refused = databaseProblemOf(error, url);
       const now = Date.now();
       if (refused !== null && (isTurnedAway(error) || !isDatabaseAway(error))) throw new StartProblem(refused);
@@ -42,6 +47,19 @@ export async function meetDatabase(database: Database, { url, log, giveUpAt = In
       await delay(RETRY_MS);
     }
   }
+}
+
+/** Throws StartProblem: it is too old, or could not keep every text. */
+async function assertFits({ pool }: Pick<Database, 'pool'>, url: string): Promise<void> {
+  const { rows } = await pool.query<{ version: number; encoding: string }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`,
+  );
+  const [{ version, encoding } = { version: OLDEST_VERSION, encoding: ENCODING }] = rows;
+  const place = `PostgreSQL at ${addressOf(url, POSTGRES_PORT)}`;
+  if (version < OLDEST_VERSION)
+    throw new StartProblem(`${place} is version ${version}; it has to be ${OLDEST_VERSION} or newer (DATABASE_URL)`);
+  if (encoding !== ENCODING)
+    throw new StartProblem(`${place} keeps this database as ${encoding}; it has to be ${ENCODING} (DATABASE_URL)`);
 }
 
 /** What the server at `url` refuses, or that it does not answer, as a sentence; null for anything else. */

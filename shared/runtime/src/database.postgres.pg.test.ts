@@ -8,7 +8,9 @@ import { describeSnapshots } from '@svc/testing/snapshot.contract.ts';
 import { describeTransactions } from '@svc/testing/transaction.contract.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { storeChecks } from './checks.ts';
+import { meetDatabase } from './database.patience.ts';
 import { openPostgresDatabase } from './database.postgres.ts';
+import { callErrorFor } from './failures.ts';
 import type { Database, SqlClient } from './database.ts';
 import { poolClient, type TransactionOptions, withPgTransaction } from './transaction.ts';
 
@@ -17,6 +19,18 @@ afterAll(() => server?.stop());
 
 const log = { warn() {}, fatal() {} };
 const open = (url: string) => openPostgresDatabase({ url, log, poolSize: 20 });
+
+/** A database as an administrator has it, and as a login of its own, for which something is set. */
+async function openAs(login: string, settings: Readonly<Record<string, string>> = {}) {
+  const admin = await open(server?.url ?? '');
+  const sql = (text: string) => poolClient(admin.pool).$queryRawUnsafe(text);
+  await sql(`CREATE ROLE ${login} LOGIN`);
+  for (const [name, value] of Object.entries(settings)) await sql(`ALTER ROLE ${login} SET ${name} = ${value}`);
+  const url = String(Object.assign(new URL(server?.url ?? ''), { username: login }));
+  const database = await open(url);
+  const close = () => Promise.all([database.close(), admin.close()]);
+  return { admin, sql, url, database, close };
+}
 
 if (server !== null) {
   describeTransactions('PostgreSQL, plain client', async () => {
@@ -43,10 +57,7 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
   });
 
   test('a login that ends while it is used is a database that is away, and is taken again when it is back', async () => {
-    const admin = await open(server?.url ?? '');
-    const sql = (text: string) => poolClient(admin.pool).$queryRawUnsafe(text);
-    await sql('CREATE ROLE changing LOGIN');
-    const database = await open(String(Object.assign(new URL(server?.url ?? ''), { username: 'changing' })));
+    const { sql, database, close } = await openAs('changing');
     const ask = () => withPgTransaction(database.pool, (tx) => tx.$queryRawUnsafe('SELECT 1 AS one'));
     expect(await ask()).toEqual([{ one: 1 }]);
     await sql('ALTER ROLE changing NOLOGIN');
@@ -54,8 +65,61 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     for (const _ of [1, 2]) await expect(ask()).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     await sql('ALTER ROLE changing LOGIN');
     expect(await ask()).toEqual([{ one: 1 }]);
-    await database.close();
+    await close();
+  });
+
+  test('what an operator lets sessions of a login wait ends none of ours, which end what idles and waits themselves', async () => {
+    const settings = { idle_session_timeout: `'50ms'`, lock_timeout: `'50ms'` };
+    const { admin, sql, database, close } = await openAs('hurried', settings);
+    await sql('CREATE TABLE waited_for AS SELECT 1 AS one');
+    await sql('GRANT SELECT ON waited_for TO hurried');
+    const ask = <Row>(text: string) => withPgTransaction(database.pool, (tx) => tx.$queryRawUnsafe<Row[]>(text));
+    const session = () => ask<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const first = await session();
+    await delay(300);
+    expect(await session()).toEqual(first);
+    const waited = await withPgTransaction(admin.pool, async (tx) => {
+      await tx.$executeRawUnsafe('LOCK TABLE waited_for');
+      const asked = ask('SELECT one FROM waited_for');
+      await tx.$queryRawUnsafe('SELECT pg_sleep(0.3)');
+      return { asked };
+    });
+    expect(await waited.asked).toEqual([{ one: 1 }]);
+    await close();
+  });
+
+  test('what is read does not depend on what an operator set for the login', async () => {
+    const settings = { default_transaction_isolation: 'serializable', DateStyle: 'German', extra_float_digits: '-9' };
+    const { database, close } = await openAs('peculiar', settings);
+    const read = `SELECT current_setting('transaction_isolation') AS isolation, '2026-02-03T04:05:06.789Z'::timestamptz AS at,
+      0.1::float8 + 0.2::float8 AS sum`;
+    const expected = [{ isolation: 'read committed', at: new Date('2026-02-03T04:05:06.789Z'), sum: 0.1 + 0.2 }];
+    expect(await withPgTransaction(database.pool, (tx) => tx.$queryRawUnsafe(read))).toEqual(expected);
+    expect(await poolClient(database.pool).$queryRawUnsafe(read)).toEqual(expected);
+    await close();
+  });
+
+  test('a database that could not keep every text is refused when it is met', async () => {
+    const admin = await open(server?.url ?? '');
+    await admin.pool.query(`CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+    const url = String(Object.assign(new URL(server?.url ?? ''), { pathname: '/narrow' }));
+    const narrow = await open(url);
+    await expect(meetDatabase(narrow, { url, log })).rejects.toThrow(
+      /keeps this database as LATIN1; it has to be UTF8/,
+    );
+    await meetDatabase(admin, { url: server?.url ?? '', log });
+    await narrow.close();
     await admin.close();
+  });
+
+  test('a server that is too old is refused when it is met', async () => {
+    const { sql, url, database, close } = await openAs('dated', { search_path: 'dated, pg_catalog' });
+    await sql('CREATE SCHEMA dated');
+    await sql('GRANT USAGE ON SCHEMA dated TO dated');
+    await sql(`CREATE FUNCTION dated.current_setting(asked text) RETURNS text LANGUAGE sql AS
+      $$ SELECT CASE asked WHEN 'server_version_num' THEN '140023' ELSE pg_catalog.current_setting(asked) END $$`);
+    await expect(meetDatabase(database, { url, log })).rejects.toThrow(/is version 14; it has to be 15 or newer/);
+    await close();
   });
 
   test('a database that takes no connections for a while is one that is away', async () => {
@@ -178,12 +242,35 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
         return tx.$executeRawUnsafe('SELECT 1');
       });
     await expect(one(() => delay(2500))).resolves.toBe(1);
-    const standStill = async () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2500);
-    await expect(one(standStill)).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await expect(one(async () => standStill(2500))).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
     await expect(one(() => delay(10))).resolves.toBe(1);
     await database.close();
   });
+
+  test('a statement that the server gives up is one of a busy database, in a transaction or by itself', async () => {
+    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 2, statementTimeoutMs: 100 });
+    const sleep = (client: SqlClient) => client.$queryRawUnsafe('SELECT pg_sleep(30)');
+    await expect(withPgTransaction(database.pool, sleep)).rejects.toMatchObject({ code: 'E_BUSY' });
+    const alone = await sleep(poolClient(database.pool)).catch(callErrorFor);
+    expect(alone).toMatchObject({ code: 'E_BUSY' });
+    await database.close();
+  });
+
+  test('a statement that meets the end of its session, before anybody has read of it, finds the database away', async () => {
+    const database = await openPostgresDatabase({ url: server?.url ?? '', log, poolSize: 1, idleInTransactionMs: 100 });
+    const late = withPgTransaction(database.pool, async (tx) => {
+      await tx.$executeRawUnsafe('SELECT 1');
+      standStill(400);
+      return tx.$executeRawUnsafe('SELECT 1');
+    });
+    await expect(late).rejects.toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await database.close();
+  });
 });
+
+function standStill(forMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, forMs);
+}
 
 test('a server that goes away with the words with which it takes a connection ends no process', async () => {
   const message = (type: string, body: Buffer): Buffer => {

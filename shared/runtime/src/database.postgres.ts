@@ -5,6 +5,7 @@ import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } fro
 import type { Logger } from 'pino';
 import { createRoom } from './database.room.ts';
 import type { Database } from './database.ts';
+import { RepeatedTrouble } from './repeated-trouble.ts';
 import { serverSnapshot } from './snapshot.ts';
 import './wasm-code.ts';
 
@@ -21,12 +22,27 @@ const IDLE_IN_TRANSACTION_MS = 4000;
 /** Servers keep a named statement until the connection ends; texts beyond this many stay unnamed. */
 const NAMED_STATEMENTS = 1000;
 
-/**
- * A statement keeps the plan that it got while its tables were small, and with it the habit of reading all of them, until
- * the server has counted their rows: a minute later, or never where nobody counts. All that is asked often has an index. What
- * has none is thought to be so costly then that it would be compiled first.
- */
-const SESSION = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
+/** Of every session, whatever an operator has set for its login or for the database. */
+const SESSION = sessionOptions({
+  TimeZone: 'UTC',
+  DateStyle: 'ISO',
+  extra_float_digits: '1',
+  default_transaction_isolation: 'read committed',
+  // How long a session idles and waits for locks is bounded here: another bound would end it under a call.
+  idle_session_timeout: '0',
+  lock_timeout: '0',
+  // A statement keeps the plan that it got while its tables were small, and with it the habit of reading all of them, until
+  // the server has counted their rows: a minute later, or never where nobody counts. All that is asked often has an index.
+  // What has none is thought to be so costly then that it would be compiled first.
+  enable_seqscan: 'off',
+  jit: 'off',
+});
+
+function sessionOptions(settings: Readonly<Record<string, string>>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`)
+    .join(' ');
+}
 
 /** The part of the logger that a database uses. */
 export type DatabaseLog = Pick<Logger, 'warn' | 'fatal'>;
@@ -63,8 +79,7 @@ export async function openPostgresDatabase(options: {
     idle_in_transaction_session_timeout: options.idleInTransactionMs ?? IDLE_IN_TRANSACTION_MS,
     options: SESSION,
   });
-  const onPoolError = (error: Error) => options.log.warn({ err: error }, 'database connection lost');
-  pool.on('error', onPoolError);
+  tellLost(pool, options.log);
   const room = createRoom(pool);
   pool.on('connect', (client) => {
     survive(client);
@@ -84,6 +99,14 @@ export async function openPostgresDatabase(options: {
     },
     close: () => pool.end(),
   };
+}
+
+/** What ends one connection mostly ends all of them. */
+function tellLost(pool: Pool, log: DatabaseLog): void {
+  const trouble = new RepeatedTrouble();
+  pool.on('error', (error) => {
+    if (trouble.isDue(error.message)) log.warn({ err: error }, 'database connection lost');
+  });
 }
 
 /** The pool has one time for both: until a new connection stands, and until one that others use is free. */

@@ -196,6 +196,15 @@ describe('dispatch', () => {
     expect(deps.keyOwners).toEqual(['key:node as ann', 'key:node as ben', 'key:node', 'tok:ann']);
   });
 
+  it('keeps the keys of a token that is bound to a workspace apart from those of its agent elsewhere', async () => {
+    const { call, deps } = setUp();
+    const ann = { principal: 'tok:ann', subject: { agentId: 'ann', verified: true } };
+    const limits = { tokenId: 'tok_1', readOnly: false, profile: null, expiresAt: 9e12 };
+    for (const bound of [null, 'acme', 'acme', 'other'])
+      await call('echo', { name: 'a' }, { idempotencyKey: 'k', ...ann, token: { ...limits, bound } });
+    expect(deps.keyOwners).toEqual(['tok:ann', 'tok:ann in acme', 'tok:ann in acme', 'tok:ann in other']);
+  });
+
   it('answers a bug, also a result that breaks its promise, with a fixed sentence', async () => {
     const { call } = setUp();
     for (const tool of ['buggy', 'liar']) {

@@ -167,8 +167,13 @@ function idempotencyScope<Deps>(tool: Tool<Deps>, envelope: Envelope, input: unk
   return { principal: keyOwner(envelope), tool: tool.name, key: envelope.idempotencyKey, argsHash };
 }
 
-/** Behind the door of an operator many agents may act, who know nothing of each other's keys. */
-function keyOwner({ principal, operator, subject }: Envelope): string {
+/**
+ * Behind the door of an operator many agents may act, who know nothing of each other's keys. A token that is bound to a
+ * workspace acts there alone: it is not told what its agent was told elsewhere, and what that did is not done there.
+ */
+function keyOwner({ principal, operator, subject, token }: Envelope): string {
+  const bound = token?.bound ?? null;
+  if (bound !== null) return `${principal} in ${bound}`;
   const agent = operator ? identityOf(subject) : null;
   return agent === null ? principal : `${principal} as ${agent}`;
 }

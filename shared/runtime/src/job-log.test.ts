@@ -15,7 +15,7 @@ test('a job that goes on failing is told once a minute, another reason at once, 
     const { job, failures } = fields as { job: string; failures: number };
     lines.push(`${level} ${job} ${failures}`);
   };
-  const log = new JobLog({ error: tell('error'), info: tell('info') });
+  const log = new JobLog({ error: tell('error'), warn: tell('warn'), info: tell('info') });
   const context = { scheduledAt: 0, signal: AbortSignal.abort() };
   let trouble: Error | null = null;
   const job: JobDeclaration = {
@@ -37,6 +37,10 @@ test('a job that goes on failing is told once a minute, another reason at once, 
   await second(61);
   trouble = new Error('broken');
   await second(2);
+  for (const code of ['ECONNREFUSED', '57P03']) {
+    trouble = Object.assign(new Error(`met as ${code}`), { code });
+    await second(2);
+  }
   trouble = null;
   await second(2);
   trouble = new Error('broken');
@@ -45,7 +49,8 @@ test('a job that goes on failing is told once a minute, another reason at once, 
     'error test.job 1',
     'error test.job 61',
     'error test.job 62',
-    'info test.job 63',
+    'warn test.job 64',
+    'info test.job 67',
     'error test.job 1',
   ]);
 });

@@ -1,16 +1,19 @@
 /** Runs of a job that throw: told once when they begin, then now and then, and once more when one succeeds. */
 import type { Logger } from 'pino';
+import { lastingTrouble } from './failures.ts';
 import type { JobContext, JobDeclaration } from './jobs.ts';
 import { RepeatedTrouble } from './repeated-trouble.ts';
 
+export type JobLogger = Pick<Logger, 'error' | 'warn' | 'info'>;
+
 export class JobLog {
-  readonly #log: Pick<Logger, 'error' | 'info'>;
+  readonly #log: JobLogger;
   /** Runs that failed since the last that did not. */
   #failures = 0;
   /** A service that is away fails what runs every second. */
   readonly #trouble = new RepeatedTrouble();
 
-  constructor(log: Pick<Logger, 'error' | 'info'>) {
+  constructor(log: JobLogger) {
     this.#log = log;
   }
 
@@ -28,7 +31,10 @@ export class JobLog {
 
   #failed(job: string, err: unknown): void {
     this.#failures += 1;
-    if (!this.#trouble.isDue(String(err))) return;
-    this.#log.error({ err, job, failures: this.#failures }, 'a job failed; its next slot comes');
+    const lasting = lastingTrouble(err);
+    if (!this.#trouble.isDue(lasting ?? String(err))) return;
+    const failed = { job, failures: this.#failures };
+    if (lasting === null) this.#log.error({ err, ...failed }, 'a job failed; its next slot comes');
+    else this.#log.warn(failed, `a job waits: ${lasting}`);
   }
 }

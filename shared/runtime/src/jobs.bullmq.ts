@@ -5,9 +5,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, type JobSchedulerJson, Queue, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Logger } from 'pino';
 import { IdleGate } from './idle-gate.ts';
-import { JobLog } from './job-log.ts';
+import { JobLog, type JobLogger } from './job-log.ts';
 import { createLocalJobs } from './jobs.local.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 import { duplicateForBlocking, isRedisAway, isRedisRefusing } from './redis.ts';
@@ -17,7 +16,7 @@ import { createTurn } from './turns.ts';
 interface BullmqJobsOptions {
   /** A connection whose commands fail fast; workers get connections of their own. It is left open at close. */
   readonly redis: Redis;
-  readonly log: Pick<Logger, 'error' | 'info' | 'warn'>;
+  readonly log: JobLogger;
   /** Start of all keys. Braces keep the keys of one queue together on Redis Cluster. */
   readonly prefix?: string;
   /** How often each replica looks whether its schedules still stand. */

@@ -1,11 +1,10 @@
 /** Jobs on timers of this process. */
-import type { Logger } from 'pino';
 import { type Clock, systemClock } from './clock.ts';
-import { JobLog } from './job-log.ts';
+import { JobLog, type JobLogger } from './job-log.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 
 interface LocalJobsOptions {
-  readonly log: Pick<Logger, 'error' | 'info'>;
+  readonly log: JobLogger;
   readonly clock?: Clock;
 }
 
@@ -52,7 +51,7 @@ class JobLoop {
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(job: JobDeclaration, clock: Clock, log: Pick<Logger, 'error' | 'info'>) {
+  constructor(job: JobDeclaration, clock: Clock, log: JobLogger) {
     this.#job = job;
     this.#clock = clock;
     this.#log = new JobLog(log);

@@ -5,7 +5,7 @@ import { type Tool, toolCard } from '@svc/contract/tool.ts';
 import type { Subscription } from './bus.ts';
 import { createDispatch, type HoldsRole } from './dispatch.ts';
 import type { KeptReplies } from './kept-replies.ts';
-import { joinCommonGround, readCommonGround, tellCommonGround } from './common-ground.ts';
+import { createGroundReader, joinCommonGround, tellCommonGround } from './common-ground.ts';
 import type { Platform, StatelessPlatform } from './platform.ts';
 
 interface ServiceHandle<Deps> {
@@ -97,14 +97,15 @@ async function startAnnouncing(
   announcement: Announcement,
 ): Promise<{ leave(): Promise<void> }> {
   const { bus, clock } = platform;
-  let common = await readCommonGround(platform, announcement.service);
+  const readGround = createGroundReader(platform, announcement.service);
+  let common = await readGround();
   const announce = (): void => {
     if (bus.connected) bus.publish(SUBJECTS.announce, JSON.stringify({ ...announcement, common, sentAt: clock.now() }));
   };
   // A server that takes long to answer must not let this process seem to be gone.
   const announceAgain = (): void => {
     announce();
-    void readCommonGround(platform, announcement.service).then((now) => (common = now));
+    void readGround().then((now) => (common = now));
   };
   const asked = await bus.subscribe(SUBJECTS.who, announce);
   const stopListening = bus.onConnection((connected) => {

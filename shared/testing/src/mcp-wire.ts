@@ -24,6 +24,21 @@ export interface OpenedStream {
 
 type Headers = Readonly<Record<string, string>>;
 
+/** One request of the newer era. */
+export function modernRequest(method: string, params: Readonly<Record<string, unknown>>, token: string): RequestInit {
+  return {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      authorization: `Bearer ${token}`,
+      'mcp-protocol-version': MODERN,
+      'mcp-method': method,
+      'mcp-name': String(params['name'] ?? params['taskId']),
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  };
+}
+
 /** `subscriptions/listen` of the newer era. */
 export function listen(
   url: string,

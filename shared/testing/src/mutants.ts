@@ -60,23 +60,23 @@ export async function sayWhatIsNoticed(model: () => Promise<void>): Promise<void
 
 /**
  * Runs `node <fixture> <database> <mutant, -1 = none> <seed>` on a database of its own, since what one run leaves behind
- * would be found by the next; resolves with whether the fixture noticed anything. Throws when it said neither.
+ * would be found by the next; resolves with what the fixture noticed, null = nothing. Throws when it said neither.
  */
-export async function isNoticed(
+export async function noticedOn(
   server: { readonly url: string },
   { fixture, mutant, seed }: { readonly fixture: string; readonly mutant: number; readonly seed: number },
-): Promise<boolean> {
+): Promise<string | null> {
   const database = await databaseAt(server.url);
   try {
-    return await doesNotice(fixture, [database.url, String(mutant), String(seed)]);
+    return await noticedBy(fixture, [database.url, String(mutant), String(seed)]);
   } finally {
     await database.stop();
   }
 }
 
-/** Runs `node <fixture> <arguments…>`; resolves with whether it noticed anything. Throws when it said neither. */
-export async function doesNotice(fixture: string, args: readonly string[]): Promise<boolean> {
+/** Runs `node <fixture> <arguments…>`; resolves with what it noticed, null = nothing. Throws when it said neither. */
+export async function noticedBy(fixture: string, args: readonly string[]): Promise<string | null> {
   const { stdout } = await promisify(execFile)(process.execPath, [fixture, ...args], { timeout: LONGEST_RUN_MS });
   if (stdout !== `${UNNOTICED}\n` && !stdout.startsWith(NOTICED)) throw new Error(`the fixture said ${stdout}`);
-  return stdout.startsWith(NOTICED);
+  return stdout.startsWith(NOTICED) ? stdout.slice(NOTICED.length) : null;
 }

@@ -62,6 +62,8 @@ export interface Ledgers {
   signedBallot(owner: string, topic: string, voter: string): Promise<SignedBallot | null>;
   /** Signs once for each header and voter: who asks again gets what is there, whatever the outcome. */
   signOnce(unit: AgoraUnit, ballot: OwnBallot): Promise<SignedBallot>;
+  /** The same of one that this node has signed and forgotten. */
+  keepSigned(unit: AgoraUnit, owner: string, signed: SignedBallot): Promise<SignedBallot>;
   /** Whether there is room for one more copy of this arrival. */
   hasRoom(arrival: Arrival): Promise<boolean>;
   countAllReplicas(): Promise<number>;

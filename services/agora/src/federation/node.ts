@@ -11,6 +11,7 @@ import { identityOf, missingOf, type NodeIdentity } from './domain/settings.ts';
 import type { AgoraUnit, Ledgers } from './ledgers.ts';
 import { type Claim, createNodeStore, hearBeacon, type NodeStore } from './store/node-store.ts';
 import { createAsker, type Asker } from './transport/asker.ts';
+import { createOwnDouble, type OwnDouble } from './transport/double.ts';
 import { createPeers, type Peers } from './transport/peers.ts';
 import { type Presence, startPresence } from './transport/presence.ts';
 import { createQuotas } from './transport/quotas.ts';
@@ -49,6 +50,8 @@ export interface NodeMember {
   readonly asker: Asker;
   readonly traffic: Traffic;
   isListening(): boolean;
+  /** Another deployment is this node, too. */
+  hasDouble(): boolean;
 }
 
 export function createNode(parts: NodeParts): FederatedNode {
@@ -67,6 +70,7 @@ class Member implements FederatedNode {
   readonly #seal: Seal;
   readonly #receiver: Receiver;
   readonly #upkeep: Upkeep;
+  readonly #double: OwnDouble;
   #meeting: MeetingBus | null = null;
   #presence: Presence | null = null;
 
@@ -79,6 +83,7 @@ class Member implements FederatedNode {
     const traffic = new Traffic(now);
     this.#parts = parts;
     this.#seal = createSeal(keyring, platform);
+    this.#double = createOwnDouble({ keyring, client: store.client, log: platform.log, now });
     this.#receiver = new Receiver({
       keyring,
       now,
@@ -88,13 +93,16 @@ class Member implements FederatedNode {
       nonces: createRecentNonces(now),
       traffic,
       seal: this.#seal,
+      double: this.#double,
       dispatch: createDispatch({ self: identity.name, ledgers, store, isMember, isLocal }),
       onBeacon: (node, beacon, ts) => this.#onBeacon(node, beacon, ts),
     });
     const [seal, receiver] = [this.#seal, this.#receiver];
     const asker = createAsker({ now, bus: () => this.#meeting?.current() ?? null, seal, receiver, traffic });
-    this.#upkeep = new Upkeep({ store, peers, traffic, log: platform.log, now });
-    this.member = { identity, keyring, store, peers, asker, traffic, isListening: () => this.#presence !== null };
+    const hears = (): boolean => this.#presence !== null && this.#meeting?.current()?.connected === true;
+    this.#upkeep = new Upkeep({ store, peers, traffic, log: platform.log, hears, now });
+    const isListening = (): boolean => this.#presence !== null;
+    this.member = { identity, keyring, store, peers, asker, traffic, isListening, hasDouble: this.#double.isThere };
   }
 
   async start(): Promise<void> {
@@ -108,7 +116,7 @@ class Member implements FederatedNode {
     const fresh = platform.random.bytes(INSTANCE_BYTES).toString('hex');
     const instance = await store.ownInstance(identity.name, fresh);
     const { name: self, port, agentId } = identity;
-    const beacon = (): string => this.#seal(EVERYBODY, PRESENCE, { port, agentId, instance }).text;
+    const beacon = () => this.#double.noted(this.#seal(EVERYBODY, PRESENCE, { port, agentId, instance }));
     this.#meeting = await openMeetingBus(platform);
     await this.#meeting.onReached(async (bus) => {
       this.#presence = await startPresence({ bus, receiver: this.#receiver, beacon, self, traffic, log: platform.log });

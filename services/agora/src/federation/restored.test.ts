@@ -23,7 +23,7 @@ async function opened(...voters: readonly string[]): Promise<string> {
 }
 
 const open = (topic: string) =>
-  alpha.agora('consensus_create', { topic, options: ['yes', 'no'], agentId: 'ann', minQuorum: 9 });
+  alpha.agora('consensus_create', { topic, options: ['yes', 'no'], agentId: 'ann', minQuorum: 999 });
 const vote = (topic: string, agentId: string, choice = 'yes') =>
   alpha.agora('consensus_vote', { topic, agentId, choice });
 const pull = (topic: string) => beta.agora('agora_pull', { node: 'alpha', topic });
@@ -77,6 +77,15 @@ test('another outcome is taken for the next one once that is known here', async 
   expect(await voteAbroad(topic, 'no')).toMatchObject({ code: 'E_ALREADY_VOTED', previous: 'yes' });
   expect(await pull(topic)).toMatchObject({ pulled: true, created: true });
   expect(await voteAbroad(topic, 'no')).toMatchObject({ voted: true, duplicate: false });
+});
+
+test('a deployment that was put back, and does not know what it signed since, makes its voter void by no second outcome', async () => {
+  const topic = await opened(...Array.from({ length: 501 }, (_, index) => `voter-${index}`));
+  expect(await voteAbroad(topic, 'yes')).toMatchObject({ voted: true, duplicate: false, tally: { votes: 502 } });
+  await beta.database.pool.query('DELETE FROM agora.signed_ballots WHERE topic = $1', [topic]);
+  expect(await voteAbroad(topic, 'no')).toMatchObject({ voted: false, code: 'E_ALREADY_VOTED', previous: 'yes' });
+  expect(await voteAbroad(topic, 'yes')).toMatchObject({ voted: true, duplicate: true, tally: { votes: 502 } });
+  expect(await alpha.agora('consensus_get', { topic })).toMatchObject({ voided: [] });
 });
 
 test('an outcome is written abroad as the options are', async () => {

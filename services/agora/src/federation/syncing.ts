@@ -20,7 +20,8 @@ import {
 import { LOCAL } from './domain/settings.ts';
 import type { Adopted, AdoptRefusal, Arrival, Ledgers } from './ledgers.ts';
 import type { FederatedNode, NodeMember } from './node.ts';
-import type { Asked, Silence } from './transport/asker.ts';
+import { readAbroad, SILENT, UNREAD } from './topic-abroad.ts';
+import type { Asked } from './transport/asker.ts';
 
 interface SyncParts {
   readonly node: FederatedNode;
@@ -48,15 +49,6 @@ export interface Asking {
   readonly family: string;
 }
 
-const SILENT = {
-  offline: 'offline',
-  timeout: 'timeout',
-  garbled: 'timeout',
-  quota: 'quota',
-  size: 'quota',
-} as const satisfies Record<Silence, PullReason>;
-/** Of a question that changes nothing: what came as an answer is no ledger that anybody signed. */
-const UNREAD = { ...SILENT, garbled: 'bad_signature' } as const satisfies Record<Silence, PullReason>;
 const NOT_MERGED = { E_TOPIC_CONFLICT: 'conflict', E_SIGNATURE: 'bad_signature', E_LEDGER_FORK: 'disputed' } as const;
 
 export class Syncing {
@@ -78,12 +70,16 @@ export class Syncing {
       // Its owner may have opened another one of that name since.
       if (again.ok || again.code !== 'E_TOPIC_ABSENT') return again;
     }
-    const header = await this.#headerOf(self, node, topic);
-    if (!header.ok) return header;
-    if (!header.value.ballot.includes(outcome)) return denied('outcome', { options: header.value.ballot });
-    const ballot = { owner: node, header: headerHash(header.value), topic, voter, outcome, votedAt: this.#parts.now() };
-    const signed = await self.store.change(async (unit) => allow(await this.#parts.ledgers.signOnce(unit, ballot)));
-    return this.#cast(self, node, signed, outcome, header.value.ballot);
+    const read = await readAbroad(self, { node, topic, voter });
+    if (!read.ok) return read;
+    const { header, admitted } = read.value;
+    if (!header.ballot.includes(outcome)) return denied('outcome', { options: header.ballot });
+    const { ledgers, now } = this.#parts;
+    const ballot = { owner: node, header: headerHash(header), topic, voter, outcome, votedAt: now() };
+    const signed = await self.store.change(async (unit) =>
+      allow(await (admitted === null ? ledgers.signOnce(unit, ballot) : ledgers.keepSigned(unit, node, admitted))),
+    );
+    return this.#cast(self, node, signed, outcome, header.ballot);
   }
 
   /** Whether what is known here under that name is not the topic that the ballot was signed for. */
@@ -175,16 +171,6 @@ export class Syncing {
     if (!member.peers.isPeer(node)) return denied('unknown_node');
     if (member.peers.isInConflict(node)) return denied('node_conflict');
     return member.isListening() ? allow(member) : denied('offline');
-  }
-
-  async #headerOf(self: NodeMember, node: string, topic: string): Outcome<WireLedger['header'], VoteReason> {
-    const asked = await self.asker.ask(node, 'topic.get', topic, { topic, afterSeq: MAX_ENTRIES });
-    if (!asked.ok) return denied(UNREAD[asked.silence]);
-    if ('absent' in asked.answer) return denied('not_found');
-    const { header, headerSig } = asked.answer;
-    const isSigned = self.keyring.verify(header.owner, 'svc-agora-header', header, headerSig);
-    if (!isSigned || header.topic !== topic) return denied('bad_signature');
-    return header.owner === node ? allow(header) : denied('not_owner', { owner: header.owner });
   }
 
   /** `options` as far as they are known here. */

@@ -7,7 +7,8 @@ import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
 import { isGone } from '../brain/open-trees.ts';
 import { prepareCommit } from '../git/commits.ts';
-import { readRefs } from '../git/refs.ts';
+import { BrokenBranch, forgetCommits } from '../git/broken-branch.ts';
+import { readBranches, readRefs } from '../git/refs.ts';
 import { readShallow } from '../git/shallow.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { OpContext } from '../writer/context.ts';
@@ -91,6 +92,9 @@ async function capture(
     await brain.headOf(branch);
   }
   await assertShown();
+  forgetCommits(repository);
+  const [broken] = (await readBranches(repository)).broken;
+  if (broken !== undefined) throw new BrokenBranch(broken); // nobody could restore it
   const work: { branch: string; commit: string }[] = [];
   for (const [branch, writer] of trees) {
     const commit = await commitOfWork(brain, context, writer, known);

@@ -36,7 +36,8 @@ export async function stageBrain(git: Git, archive: string, folder: string, at: 
     await unpack(repository, bundle, manifest, at);
     await fillTrees(repository, folder, manifest);
   } catch (error) {
-    const isOfArchive = error instanceof GitError && error.code === 'exit' && diskTroubleOf(error) === null;
+    const isRefused = error instanceof GitError && (error.code === 'exit' || error.code === 'unsafe-argument');
+    const isOfArchive = isRefused && diskTroubleOf(error) === null;
     throw isOfArchive ? new DamagedArchive('git does not take its objects') : error;
   } finally {
     repository[Symbol.dispose]();
@@ -63,6 +64,9 @@ async function unpack(
   });
   const first = await readHead(repository, 'main');
   if (refs.find(({ ref }) => ref === MAIN)?.oid !== commit) throw new DamagedArchive('it has no branch main');
+  const known = new Set(refs.map(({ ref }) => ref));
+  if (!work.every(({ branch }) => known.has(`refs/heads/${branch}`)))
+    throw new DamagedArchive('it has uncommitted files of a branch that it has not');
   // Also references that only people make, such as tags.
   const updates = refs.map(({ ref, oid }) => `update ${ref}\0${oid}\0${ref === MAIN ? first : NO_OBJECT}\0`);
   const env = { GIT_COMMITTER_DATE: gitDate(at) };

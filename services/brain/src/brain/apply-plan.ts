@@ -20,7 +20,7 @@ import { adoptCommit, editsToward } from '../git/worktree-index.ts';
 import { type NewConflict, writeConflicts } from '../store/sync-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
-import { type MovedFiles, moveFiles, stageMoves } from './move-files.ts';
+import { type MovedFiles, knownIn, moveFiles, stageMoves, NOTHING_KNOWN } from './move-files.ts';
 
 interface JournalRecord {
   readonly brain: string;
@@ -79,7 +79,7 @@ export async function followPlan(brain: BrainContext, writer: BranchWriter, begu
   const { record, stage } = begun;
   // Removals first: a file may take the place of a directory, or a directory that of a file.
   const moves = [...record.moves].sort((a, b) => Number(a.to !== null) - Number(b.to !== null));
-  const known = (onDisk: string) => tree.table.get(tree.table.pathOf(onDisk)) ?? null;
+  const known = knownIn(tree.table);
   const now = (): number => brain.platform.clock.now();
   const pieces: Piece[] = [];
   try {
@@ -234,7 +234,7 @@ export async function finishApply(
     }
     if (root !== null && moves !== null) {
       await using stage = await stageMoves(brain.repository, moves.due);
-      const moved = await moveFiles({ root, known: () => null }, stage, moves.due);
+      const moved = await moveFiles({ root, known: NOTHING_KNOWN }, stage, moves.due);
       if (moves.isAtTip && record.after !== record.before) await followIndex(brain, root, record);
       const { conflicts, rescue } = await settle(brain, record, [moved]);
       await writeConflicts(poolClient(brain.platform.database.pool), brain.name, record.branch, rescue, conflicts);

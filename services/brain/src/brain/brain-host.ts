@@ -11,6 +11,9 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { createTurn } from '@svc/runtime/turns.ts';
+import { runFsck } from '../git/boot-repair.ts';
+import { rememberDamage } from '../git/known-damage.ts';
+import type { RepositoryProblem } from '../git/repository.ts';
 import type { Git } from '../git/run.ts';
 import type { RowRules } from '../ports.ts';
 import { CommitHandles } from '../rules/commit-handles.ts';
@@ -27,7 +30,7 @@ import { createRwLock } from '../writer/rw-lock.ts';
 import { ReferenceCount } from './reference-count.ts';
 import { BrainFolders } from './brain-folders.ts';
 import { BrainMoves } from './brain-moves.ts';
-import { damageOf, openBrainRepository, type OpeningTools } from './brain-opening.ts';
+import { cannotLoad, damageOf, openBrainRepository, type OpeningTools } from './brain-opening.ts';
 import { DiskWatch } from './disk-watch.ts';
 import { type BrainQuota, type Founded, foundEmpty, foundFrom, type FoundingGround, type Maker } from './founding.ts';
 import { IslandPast } from './island-past.ts';
@@ -95,7 +98,8 @@ export class BrainHost {
 
   constructor(options: HostOptions) {
     this.#options = options;
-    this.#opening = { ...options, trouble: new RepeatedTrouble() };
+    const fsck = rememberDamage(runFsck, () => performance.now());
+    this.#opening = { ...options, trouble: new RepeatedTrouble(), fsck };
     const { config, log } = options.platform;
     this.indexes = new IndexMemory({
       limitBytes: config.SVC_SEARCH_MEMORY_MIB * 1024 * 1024,
@@ -196,6 +200,11 @@ export class BrainHost {
     if (error === null) return;
     await this.lose(name);
     throw error;
+  }
+
+  /** What it is for a caller that a repository, which was fit to be served when it was opened, is so no more. */
+  loadFailure(name: string, problem: RepositoryProblem): CallError {
+    return cannotLoad(this.#opening, name, problem);
   }
 
   /** Another process took the brain while we were away: forget it without a word. */

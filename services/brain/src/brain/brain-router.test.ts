@@ -1,6 +1,8 @@
 /** Between processes a question and its answer are believed only in their declared form. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LateCall } from '@svc/contract/codes.ts';
+import { failureOf } from '@svc/contract/rpc.ts';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type BrainNode, type BrainTestBed, openBrainTestBed } from '../../testing/brain-test-bed.ts';
 import { fullDatabase } from '../../testing/refusing-disk.ts';
@@ -240,6 +242,18 @@ it('believes an owner that is another process only in the declared form of the a
   }
 });
 
+it('asks the owner again to whom it came late, because that began nothing', async () => {
+  const written = { file: 'a.md', hash: '0'.repeat(64), bytes: 4, changed: true, created: true };
+  const replies: object[] = [
+    { failure: failureOf(new LateCall()) },
+    { answer: { decision: { ok: true, value: written }, replayed: false } },
+  ];
+  await ownedByAnother(60_000);
+  await node.bus.respond('brain.process.other', async () => JSON.stringify(replies.shift()));
+  const write = node.call('svc_set_memory', { category: '', filename: 'a', content: 'text' });
+  expect(await write).toMatchObject({ saved: true, ...written });
+});
+
 it('takes nothing back that it put on disk before it stood still, because another process may have acknowledged it', async () => {
   let asked = 0;
   // Once before it begins, and again when its transaction has failed.
@@ -250,7 +264,7 @@ it('takes nothing back that it put on disk before it stood still, because anothe
     await using _disk = await fullDatabase(bed.database);
     expect(await write('refused')).toMatchObject({ code: 'E_STATE_WRITE' });
     expect(readFileSync(path, 'utf8')).toBe('first');
-    node.bus.sinceGivenUpMs = () => (asked++ === 0 ? Number.POSITIVE_INFINITY : 0);
+    node.bus.sinceGivenUpMs = () => (asked++ === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
     await expect(write('second')).rejects.toThrow('E_OUTCOME_UNKNOWN');
   }
   node.bus.sinceGivenUpMs = () => Number.POSITIVE_INFINITY;
@@ -263,7 +277,7 @@ it('has done nothing that could be unknown when it stood still before it knew th
   await write('first');
   await bed.database.pool.query('UPDATE brain.brain_owners SET epoch = epoch + 1');
   let asked = 0;
-  node.bus.sinceGivenUpMs = () => (asked++ === 0 ? Number.POSITIVE_INFINITY : 0);
+  node.bus.sinceGivenUpMs = () => (asked++ === 0 ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY);
   // Whoever is told so sends it again.
   await expect(write('second')).rejects.toThrow('SERVICE_UNAVAILABLE');
   node.bus.sinceGivenUpMs = () => Number.POSITIVE_INFINITY;

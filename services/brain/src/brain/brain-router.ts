@@ -19,13 +19,17 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { assertTimely } from '@svc/runtime/timely.ts';
 import { isDatabaseAway, poolClient } from '@svc/runtime/transaction.ts';
 import { isAbsent } from '../files/fsync.ts';
+import { BrokenBranch } from '../git/broken-branch.ts';
 import { heldLockOf } from '../git/held-lock.ts';
+import { placeInGit } from '../git/odd-file.ts';
+import { RepositoryProblem } from '../git/repository.ts';
 import { GitError } from '../git/run.ts';
 import { readLiveProcesses, readOwner } from '../store/ownership.ts';
 import { operations } from '../operations/all.ts';
 import { type AnyOperation, noteDenial, type Operation, type Served } from '../operations/operation.ts';
 import { NotOwner, OpContext, TreeClosed } from '../writer/context.ts';
 import type { BrainHost } from './brain-host.ts';
+import { brainLoadFailure } from './brain-opening.ts';
 import { withShownIds } from './shown-ids.ts';
 
 /** A brain as one caller asks it, whichever process owns it. */
@@ -140,6 +144,8 @@ export class BrainRouter {
       this.#places.delete(brain);
       return null;
     }
+    // It began nothing, and whoever asks here still waits.
+    if ('failure' in reply && reply.failure.late) return null;
     if ('failure' in reply) throw callErrorOf(reply.failure);
     if ('refusal' in reply) throw new Refusal(reply.refusal.code, reply.refusal.details, reply.refusal.message);
     this.#places.set(brain, place);
@@ -191,22 +197,21 @@ export class BrainRouter {
 
   /** What an unexpected error means when the disk, or a person at it, is the cause; null = it is a bug. */
   async #fault(brain: string, error: unknown, effect: AnyOperation['effect']): Promise<Error | null> {
+    if (error instanceof BrokenBranch) return brainLoadFailure(error.message);
+    if (error instanceof RepositoryProblem && error.reason !== 'absent') return this.#host.loadFailure(brain, error);
     const refusal = this.#host.disk.refusal(brain, error);
     if (refusal !== null) return refusal;
     await this.#host.dropReplaced(brain);
     if (!(await this.#host.exists(brain))) return new CallError('BRAIN_LOAD_FAIL');
-    if (!(error instanceof GitError) && !isAbsent(error)) return null;
+    if (!isOfGit(error) && !isAbsent(error)) return null;
     const lock = heldLockOf(error, this.#host.folders.of(brain));
     if (lock !== null) return new CallError('E_BUSY', lockHeld(lock), { retryAfterMs: 1000, lock });
     await this.#host.dropDamaged(brain);
     if (!isOfGit(error)) return null;
     this.#platform.log.error({ err: error, brain }, 'git refused');
-    if (effect === 'read')
-      return new CallError(
-        'SERVICE_UNAVAILABLE',
-        'Git could not read what this needs; the log of the service says why.',
-      );
-    return new Refusal('E_STATE_WRITE', { reason: 'git' }, 'Git did not take the change; nothing changed.');
+    if (effect === 'read') return new CallError('SERVICE_UNAVAILABLE', unreadable(error));
+    const said = 'Git did not take the change; nothing changed. The log of the service says why.';
+    return new Refusal('E_STATE_WRITE', { reason: 'git' }, said);
   }
 
   async #send(process: string, { brain, context, operation, question }: Work<unknown>): Promise<Reply | null> {
@@ -313,8 +318,13 @@ function lockHeld(lock: string): string {
   return `Another git has ${lock}; nothing changed. Try again when it is done; where none is at work any more, remove the file.`;
 }
 
+function unreadable(error: unknown): string {
+  if (error instanceof GitError && error.stderr.includes('promisor remote'))
+    return 'The brain is a partial clone: what this needs was never fetched. git fetch --refetch --no-filter, run in its folder, gets it.';
+  return 'Git could not read what this needs; the log of the service says why.';
+}
+
 /** What git said, or what lies where its own files ought to. */
 function isOfGit(error: unknown): boolean {
-  if (error instanceof GitError) return true;
-  return error instanceof Error && 'path' in error && /[/\\]\.git[/\\]/.test(String(error.path));
+  return error instanceof GitError || placeInGit(error) !== null;
 }

@@ -1,7 +1,7 @@
 /** The record of a branch that gets another name while its working tree follows. */
 import { type Journal, leftJournals, openJournal } from '../files/journal-file.ts';
 import { moveWorktree } from '../git/branch-removal.ts';
-import { readHead } from '../git/refs.ts';
+import { hasBranch, readHead } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
 import { isWhole, readWorktreeState } from '../git/worktree-state.ts';
 import { listWorktrees } from '../git/worktrees.ts';
@@ -34,10 +34,10 @@ export async function leftByHand(
 ): Promise<Omit<RenameRecord, 'brain'> | null> {
   const trees = await listWorktrees(worktrees);
   for (const [from, dir] of trees) {
-    if ((await readHead(repository, from)) !== null || !(await isWhole(repository, dir))) continue;
+    if ((await hasBranch(repository, from)) || !(await isWhole(repository, dir))) continue;
     const state = await readWorktreeState(repository, dir);
     const to = state.unfinished === null ? state.branch : null;
-    if (to !== null && !trees.has(to) && (await readHead(repository, to)) !== null) return { from, to };
+    if (to !== null && !trees.has(to) && (await hasBranch(repository, to))) return { from, to };
   }
   return null;
 }
@@ -70,8 +70,7 @@ export async function leftRenames({ repository, name, journalDir }: BrainContext
   for (const { record: left, journal } of await leftJournals(journalDir, `${name}.ren_`)) {
     const { brain, from, to } = left as RenameRecord;
     if (brain !== name) continue; // a brain whose name goes on where ours ends
-    if ((await readHead(repository, to)) !== null && (await readHead(repository, from)) === null)
-      renamed.push({ from, to, journal });
+    if ((await hasBranch(repository, to)) && !(await hasBranch(repository, from))) renamed.push({ from, to, journal });
     else await journal.close();
   }
   return renamed;

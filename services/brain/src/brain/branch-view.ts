@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { candidatePaths, filesOfStem } from '@svc/contract/names.ts';
 import { emptyFoldersIn, isEmptyFolder } from '../files/empty-folders.ts';
 import { decodeText, EntryKind, type FileEntry } from '../files/file-entry.ts';
+import type { Worktree } from '../files/worktree.ts';
 import { changeTimeOf, readChangeTimes } from '../git/change-times.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
@@ -13,6 +14,7 @@ import type { RowChains } from '../ports.ts';
 import type { BranchIndex, TextSource } from '../search/branch-index.ts';
 import type { ChangedAt } from '../search/conditions.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
+import { Slices } from '../thread/slices.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 
 export const ListedFile = z.strictObject({
@@ -63,17 +65,7 @@ export function worktreeView(repository: Repository, writer: BranchWriter, commi
   const { tree } = writer;
   return {
     commit,
-    async *files(isWanted) {
-      await tree.catchUp();
-      const { table } = tree;
-      const files = table.sortedPaths().flatMap((path) => {
-        const entry = isWanted(path) ? table.get(path) : undefined;
-        return entry === undefined ? [] : [listed(entry, table.problemOf(entry))];
-      });
-      const skipped = table.unserved().filter(({ file }) => table.get(file) === undefined && isWanted(file));
-      const unseen = skipped.map((entry) => ({ ...entry, bytes: 0, hash: '', modifiedAt: null }));
-      yield* skipped.length === 0 ? files : [...files, ...unseen].sort(byFile);
-    },
+    files: (isWanted) => filesOf(tree, isWanted),
     async paths() {
       await tree.catchUp();
       return pathsOf(tree.table.entries());
@@ -105,6 +97,22 @@ export function worktreeView(repository: Repository, writer: BranchWriter, commi
       return tree.index.ask(chains, ask);
     },
   };
+}
+
+async function* filesOf(tree: Worktree, isWanted: (path: string) => boolean): AsyncGenerator<ListedFile> {
+  await tree.catchUp();
+  const { table } = tree;
+  const skipped = table.unserved().filter(({ file }) => table.get(file) === undefined && isWanted(file));
+  const unseen = skipped.map((entry) => ({ ...entry, bytes: 0, hash: '', modifiedAt: null })).sort(byFile);
+  let told = 0;
+  const slices = new Slices();
+  for (const path of table.sortedPaths()) {
+    if (slices.isOver) await slices.pause();
+    for (; told < unseen.length && (unseen[told]?.file ?? '') < path; told += 1) yield* unseen.slice(told, told + 1);
+    const entry = isWanted(path) ? table.get(path) : undefined;
+    if (entry !== undefined) yield listed(entry, table.problemOf(entry));
+  }
+  yield* unseen.slice(told);
 }
 
 /** About 250 bytes each. */
@@ -144,7 +152,9 @@ export function commitView(
   }
 
   async function* files(isWanted: (path: string) => boolean): AsyncGenerator<ListedFile> {
+    const slices = new Slices();
     for (const [path, { oid }] of await plainTree()) {
+      if (slices.isOver) await slices.pause();
       if (!isWanted(path)) continue;
       const { text: _text, ...names } = viewed(path, await readBlob(repository, oid));
       yield names;

@@ -9,12 +9,14 @@ import type { Repository } from '../git/repository.ts';
 import { isLinked, isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import { discardWorktree } from '../git/worktrees.ts';
 import type { BrainContext } from '../writer/context.ts';
-import { holds } from './move-files.ts';
+import { Slices } from '../thread/slices.ts';
+import { holds, type KnownFiles, type TreePlace } from './move-files.ts';
 
 export interface KeptWork {
   readonly commit: string;
   /** Of the rescue references under which it can be read. */
   readonly id: string;
+  readonly known: KnownFiles;
 }
 
 /** Tells when, and is another one each time. */
@@ -25,7 +27,7 @@ export function newRescue({ platform }: Pick<BrainContext, 'platform'>): string 
 /** Sets the directory aside when `kept.commit` does not hold everything in it. */
 export async function dropWorktree(repository: Repository, dir: string, kept: KeptWork): Promise<void> {
   if (!existsSync(dir)) return;
-  if (await isWorktreeHeld(repository, dir, kept.commit)) await discardWorktree(repository, dir);
+  if (await isWorktreeHeld(repository, dir, kept)) await discardWorktree(repository, dir);
   else await setAsideWorktree(repository, dir, kept.id);
 }
 
@@ -36,19 +38,31 @@ export async function setAsideLeft({ repository, platform }: BrainContext, branc
   await setAsideWorktree(repository, dir, newRescue({ platform }));
 }
 
-export async function isWorktreeHeld(repository: Repository, dir: string, commit: string): Promise<boolean> {
-  return !existsSync(dir) || isHeldBy(dir, '', await readTree(repository, commit));
+export async function isWorktreeHeld(
+  repository: Repository,
+  dir: string,
+  { commit, known }: Pick<KeptWork, 'commit' | 'known'>,
+): Promise<boolean> {
+  if (!existsSync(dir)) return true;
+  return isHeldBy({ root: dir, known }, '', { tree: await readTree(repository, commit), slices: new Slices() });
 }
 
-async function isHeldBy(root: string, directory: string, tree: ReadonlyMap<string, TreeEntry>): Promise<boolean> {
-  for (const child of await readdir(join(root, directory), { withFileTypes: true })) {
+interface Holder {
+  readonly tree: ReadonlyMap<string, TreeEntry>;
+  readonly slices: Slices;
+}
+
+async function isHeldBy(place: TreePlace, directory: string, holder: Holder): Promise<boolean> {
+  const { tree, slices } = holder;
+  for (const child of await readdir(join(place.root, directory), { withFileTypes: true })) {
     if (directory === '' && child.name === '.git') continue;
     const path = directory === '' ? child.name : `${directory}/${child.name}`;
     const entry = tree.get(path);
     const isHeld = child.isDirectory()
-      ? await isHeldBy(root, path, tree)
-      : entry !== undefined && (await holds(root, path, entry));
+      ? await isHeldBy(place, path, holder)
+      : entry !== undefined && (await holds(place, path, entry));
     if (!isHeld) return false;
+    if (slices.isOver) await slices.pause();
   }
   return true;
 }

@@ -13,7 +13,7 @@ import {
   truncated,
 } from '../domain/island/island.ts';
 import type { RowView } from '../ports.ts';
-import { Slices } from '../search/slices.ts';
+import { Slices } from '../thread/slices.ts';
 import type { BranchView, ViewedFile } from './branch-view.ts';
 
 export const IslandRow = Island.extend({ file: z.string(), hash: z.string() });

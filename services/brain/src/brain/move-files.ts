@@ -5,12 +5,14 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { leadsAstray } from '../files/obstacle.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
+import type { FileTable } from '../files/file-table.ts';
 import { isAbsent } from '../files/fsync.ts';
 import { type FileReplacement, type ReplacedFiles, replaceFiles } from '../files/replace-files.ts';
 import { blobId } from '../git/blob-id.ts';
 import type { Repository } from '../git/repository.ts';
 import { type Stage, stageEntries } from '../git/stage.ts';
 import type { FileMove } from '../git/tree-merge.ts';
+import { readFileEntry } from '../git/worktree-files.ts';
 import { isCheckedOut } from '../git/worktrees.ts';
 
 /** What is known of a file without reading it. */
@@ -26,10 +28,19 @@ export interface MovedFiles {
   readonly kept: readonly FileMove[];
 }
 
-interface TreePlace {
+/** What a look found, by the path as git spells it; null = nothing is known. */
+export type KnownFiles = (path: string) => KnownFile | null;
+
+export const NOTHING_KNOWN: KnownFiles = () => null;
+
+/** What it says of a file is believed of one that has the same stamp still. */
+export function knownIn(table: Pick<FileTable, 'get' | 'pathOf'>): KnownFiles {
+  return (onDisk) => table.get(table.pathOf(onDisk)) ?? null;
+}
+
+export interface TreePlace {
   readonly root: string;
-  /** As of a look that was just taken; null = nothing is known. */
-  known(path: string): KnownFile | null;
+  readonly known: KnownFiles;
 }
 
 const LOOKS_PER_TURN = 64;
@@ -94,8 +105,8 @@ function isSame({ blob, mode }: Present, entry: NonNullable<FileMove['from']>): 
 }
 
 /** Whether the bytes that lie there are those of the entry. */
-export async function holds(root: string, path: string, entry: NonNullable<FileMove['from']>): Promise<boolean> {
-  const present = await lookAt({ root, known: () => null }, path);
+export async function holds(place: TreePlace, path: string, entry: NonNullable<FileMove['from']>): Promise<boolean> {
+  const present = await lookAt(place, path);
   return present !== null && isSame(present, entry);
 }
 
@@ -120,8 +131,12 @@ async function blobOf(file: string, stat: BigIntStats, remembered: KnownFile | n
   return isKnown ? remembered.blob : hashFile(file, stat);
 }
 
+/** What is read at once; larger files come in pieces, which let others in. */
+const SMALL_BYTES = 64n * 1024n;
+
 /** Null when it changes while it is read. */
 async function hashFile(file: string, stat: BigIntStats): Promise<string | null> {
+  if (stat.size <= SMALL_BYTES) return hashSmallFile(file, stat);
   const digest = createHash('sha1').update(`blob ${stat.size}\0`);
   try {
     for await (const chunk of createReadStream(file)) digest.update(chunk as Buffer);
@@ -131,6 +146,13 @@ async function hashFile(file: string, stat: BigIntStats): Promise<string | null>
   }
   const after = statOf(file);
   return after !== null && fileStamp(after) === fileStamp(stat) ? digest.digest('hex') : null;
+}
+
+function hashSmallFile(file: string, stat: BigIntStats): string | null {
+  const read = readFileEntry(file);
+  if (read === null || fileStamp(read.stat) !== fileStamp(stat)) return null;
+  const after = statOf(file);
+  return after !== null && fileStamp(after) === fileStamp(stat) ? blobId(read.body) : null;
 }
 
 function statOf(path: string): BigIntStats | null {

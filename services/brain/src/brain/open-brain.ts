@@ -4,7 +4,8 @@ import { deny, allow, type Decision } from '@svc/contract/decision.ts';
 import { createTurn } from '@svc/runtime/turns.ts';
 import { LRUCache } from 'lru-cache';
 import type { HeadEntry } from '../files/file-table.ts';
-import { createBranch, readHead, readHeads, readRef, resolveReading } from '../git/refs.ts';
+import { BrokenBranch } from '../git/broken-branch.ts';
+import { createBranch, hasBranch, readBranches, readHead, readHeads, readRef, resolveReading } from '../git/refs.ts';
 import { trackingRef } from '../git/remote.ts';
 import { CheckedOutElsewhere } from '../git/worktree-links.ts';
 import { listWorktrees } from '../git/worktrees.ts';
@@ -88,7 +89,7 @@ export class OpenBrain {
     await this.#indexes.keepOnly((await readHeads(this.context.repository)).keys());
     await this.trees.open('main');
     for (const [branch, dir] of await listWorktrees(this.places.worktrees)) {
-      if ((await readHead(this.context.repository, branch)) !== null) await this.trees.openAtStart(branch);
+      if (await hasBranch(this.context.repository, branch)) await this.trees.openAtStart(branch);
       else await setAsideLeft(this.context, branch, dir);
     }
   }
@@ -222,9 +223,13 @@ export class OpenBrain {
     return view;
   }
 
-  /** Losses of the past, and working trees in which a person has something else in hand. */
+  /** Losses of the past, branches that are broken, and working trees in which a person has something else in hand. */
   async problems(): Promise<BrainProblem[]> {
     const problems = await treeProblems(this.context.repository, await this.trees.all());
-    return [...this.trees.losses, ...problems];
+    const broken = (await readBranches(this.context.repository)).broken.map((branch) => ({
+      code: 'BRAIN_LOAD_FAIL',
+      text: `${new BrokenBranch(branch).message}; git shows where it was (git reflog ${branch}), and moves or removes it`,
+    }));
+    return [...this.trees.losses, ...broken, ...problems];
   }
 }

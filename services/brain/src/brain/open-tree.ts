@@ -2,6 +2,7 @@
 import { createTurn } from '@svc/runtime/turns.ts';
 import { readTreeChanges, readTreeEntries } from '../git/objects.ts';
 import { shownPath } from '../git/path-bytes.ts';
+import { isKnownCommit } from '../git/broken-branch.ts';
 import { isHeadUnmoved, readStampedHead } from '../git/refs.ts';
 import type { HeadEntry } from '../files/file-table.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
@@ -28,9 +29,11 @@ export class OpenTree {
     return this.#head;
   }
 
-  /** Whether the branch is known to stand at `head`. */
+  /** Whether the branch is known to stand at `head`, and that to be there. */
   isHeadUnmoved(): boolean {
-    return this.#headStamp !== null && isHeadUnmoved(this.#context.repository, this.#branch, this.#headStamp);
+    const { repository } = this.#context;
+    if (this.#headStamp === null || !isKnownCommit(repository, this.#head)) return false;
+    return isHeadUnmoved(repository, this.#branch, this.#headStamp);
   }
 
   /** Brings the file table up to the branch's head, which a person may have moved; answers that head. */

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { holdsNothingElse } from '../files/tree-walk.ts';
+import { BrokenBranch } from '../git/broken-branch.ts';
 import { readHead } from '../git/refs.ts';
 import { RepositoryProblem } from '../git/repository.ts';
 import { GitError } from '../git/run.ts';
@@ -51,7 +52,10 @@ export class OpenTrees {
       await this.open(branch);
     } catch (error) {
       const isOfTree =
-        error instanceof CheckedOutElsewhere || error instanceof GitError || error instanceof RepositoryProblem;
+        error instanceof CheckedOutElsewhere ||
+        error instanceof BrokenBranch ||
+        error instanceof GitError ||
+        error instanceof RepositoryProblem;
       if (!isOfTree) throw error;
       this.#context.platform.log.error({ err: error, brain: this.#context.name, branch }, 'no working tree');
       this.losses.push({ code: 'E_WORKTREE_LOST', text: `the working tree of ${branch} could not be opened` });
@@ -255,7 +259,7 @@ export function isGone(error: unknown): boolean {
   return error instanceof TreeClosed || (error instanceof Refusal && error.code === 'E_BRANCH_ABSENT');
 }
 
-/** Somebody else was faster. */
+/** Somebody else was faster, or the branch is broken, of which health tells. */
 function ignoreClosed(error: unknown): undefined {
-  if (!isGone(error)) throw error;
+  if (!isGone(error) && !(error instanceof BrokenBranch)) throw error;
 }

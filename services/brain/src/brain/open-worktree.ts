@@ -12,6 +12,7 @@ import { worktreeGitDir } from '../git/worktree-state.ts';
 import { openWorktree, worktreeName } from '../git/worktrees.ts';
 import { readCatalogue } from '../store/catalogue.ts';
 import { readOpenConflicts } from '../store/sync-store.ts';
+import { Slices } from '../thread/slices.ts';
 import { BranchWriter } from '../writer/branch-writer.ts';
 import type { BrainContext } from '../writer/context.ts';
 import type { BrainIndexes } from './brain-indexes.ts';
@@ -46,7 +47,7 @@ export async function openTree(wish: TreeToOpen): Promise<OpenTree> {
       index: (source) => indexes.ofBranch(branch, source),
       catalogue: await readCatalogue(client, name, branch),
       head: head === '' ? new Map() : await readTreeEntries(repository, head),
-      filledFrom: isFilled ? byBlob(wish.twin) : null,
+      filledFrom: isFilled ? await byBlob(wish.twin) : null,
       ignores: new IgnoreRules(root, repository.gitDir),
       watch,
       now: () => platform.clock.now(),
@@ -78,6 +79,12 @@ async function placeOf({ context, places, branch }: TreeToOpen): Promise<{ root:
   return { root, isFilled: !wasThere };
 }
 
-function byBlob(twin: Worktree | null): Map<string, FileEntry> {
-  return new Map(Array.from(twin?.table.entries() ?? [], (entry) => [entry.blob, entry]));
+async function byBlob(twin: Worktree | null): Promise<Map<string, FileEntry>> {
+  const entries = new Map<string, FileEntry>();
+  const slices = new Slices();
+  for (const entry of twin?.table.entries() ?? []) {
+    entries.set(entry.blob, entry);
+    if (slices.isOver) await slices.pause();
+  }
+  return entries;
 }

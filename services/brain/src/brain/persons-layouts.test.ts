@@ -196,14 +196,17 @@ it('tells of a brain without main what is so: it has no commit there, and its he
   expect(await node.call('svc_history', { brain: 'svc' })).toMatchObject({ history: [{ count: 1 }, {}] });
 });
 
-it('says whose lock a branch waits for, and takes away one that was left behind', async () => {
+it('says whose lock a branch waits for, in health too, and takes away one that was left behind', async () => {
   await node.call('brain_write', { name: 'x', content: 'x' });
   const lock = join(root(), '.git/refs/heads/main.lock');
   writeFileSync(lock, '');
   const busy = { code: 'E_BUSY', message: expect.stringContaining('.git/refs/heads/main.lock') };
   await expect(node.call('svc_commit', { message: 'waits' })).rejects.toMatchObject({ cause: busy });
+  const told = { code: 'E_BUSY', text: expect.stringContaining('refs/heads/main.lock of main') };
+  expect(await node.call('svc_health', {})).toMatchObject({ status: 'degraded', brains: [{ problems: [told] }] });
   const longAgo = Date.now() / 1000 - 660;
   utimesSync(lock, longAgo, longAgo);
   expect(await node.call('svc_commit', { message: 'goes on' })).toMatchObject({ committed: true, count: 1 });
+  expect(await node.call('svc_health', {})).toMatchObject({ status: 'ok' });
   expect(git('status', '--porcelain')).toBe('');
 });

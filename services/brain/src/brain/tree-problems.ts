@@ -1,5 +1,5 @@
 /** What health has to say about open working trees: what a person has in hand there, and what the service leaves alone. */
-import { indexLockOf } from '../git/index-lock.ts';
+import { branchLockOf, indexLockOf } from '../git/index-lock.ts';
 import { isOnBranch, readWorktreeState } from '../git/worktree-state.ts';
 import type { Repository } from '../git/repository.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
@@ -16,7 +16,7 @@ export async function treeProblems(
   for (const [branch, { tree }] of trees) {
     problems.push(
       ...(await diversion(repository, branch, tree.root)),
-      ...(await heldIndex(repository, branch, tree.root)),
+      ...(await heldLocks(repository, branch, tree.root)),
     );
     if (tree.isOverfull) {
       const text = `the working tree of ${branch} has more entries than are taken in; the rest is neither served nor committed`;
@@ -39,10 +39,13 @@ async function diversion(repository: Repository, branch: string, root: string): 
   return [{ code: 'E_BRAIN_DIVERTED', text }];
 }
 
-async function heldIndex(repository: Repository, branch: string, root: string): Promise<BrainProblem[]> {
-  const lock = await indexLockOf(repository, root).catch(() => null);
-  if (lock === null || lock.ageMs < LOCK_IS_WORTH_TELLING_MS) return [];
-  const seconds = Math.round(lock.ageMs / 1000);
-  const text = `another git holds index.lock of ${branch} for ${seconds} s; commits there wait until it is gone`;
-  return [{ code: 'E_BUSY', text }];
+async function heldLocks(repository: Repository, branch: string, root: string): Promise<BrainProblem[]> {
+  const index = await indexLockOf(repository, root).catch(() => null);
+  const locks = { 'index.lock': index, [`refs/heads/${branch}.lock`]: branchLockOf(repository, branch) };
+  return Object.entries(locks).flatMap(([name, lock]) => {
+    if (lock === null || lock.ageMs < LOCK_IS_WORTH_TELLING_MS) return [];
+    const seconds = Math.round(lock.ageMs / 1000);
+    const text = `another git holds ${name} of ${branch} for ${seconds} s; commits there wait until it is gone`;
+    return [{ code: 'E_BUSY', text }];
+  });
 }

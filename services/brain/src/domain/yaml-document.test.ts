@@ -1,3 +1,5 @@
+import process from 'node:process';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { readYaml, readYamlDocument } from './yaml-document.ts';
 
@@ -56,4 +58,14 @@ test('30 KB of keys are compared once each', () => {
   const text = Array.from({ length: 4_500 }, (_, index) => `k${index}:\n`).join('');
   expect(readYamlDocument(text)).not.toBeNull();
   expect(readYamlDocument(`${text}k17: 1\n`)).toBeNull();
+});
+
+test('no words of a text are warned of in the log', async () => {
+  const warned: string[] = [];
+  const note = ({ message }: Error): void => void warned.push(message);
+  process.on('warning', note);
+  expect(readYaml('[salary, 1000]: a\n? {pay: 2}\n: b\n!odd c: d\n')?.data).toMatchObject({ '[ salary, 1000 ]': 'a' });
+  await nextTurn();
+  process.off('warning', note);
+  expect(warned).toEqual([]);
 });

@@ -36,7 +36,8 @@ export function readYamlDocument(text: string, options: YamlOptions = {}): Docum
     const tokens = tokensOf(text);
     if (tokens === null) return null;
     // The library's own look for repeated keys compares each with each; tags make values that are no plain data.
-    const composer = new Composer({ ...options, uniqueKeys: false, resolveKnownTags: false });
+    // What it warns of are words of the text, which are nobody's to read in the log of the service.
+    const composer = new Composer({ ...options, uniqueKeys: false, resolveKnownTags: false, logLevel: 'error' });
     const [document, second] = composer.compose(tokens, true, text.length);
     if (document === undefined || second !== undefined || document.errors.length > 0) return null;
     return isSound(document.contents, { aliases: 0, open: new Set() }) ? document : null;

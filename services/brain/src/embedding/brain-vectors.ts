@@ -4,7 +4,7 @@ import type { OpenBrain } from '../brain/open-brain.ts';
 import type { RowChains } from '../ports.ts';
 import type { AnalysedFile } from '../search/analysed-file.ts';
 import type { RuledIndex } from '../search/ruled-index.ts';
-import { Slices } from '../search/slices.ts';
+import { Slices } from '../thread/slices.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { shrink } from './domain/small-vector.ts';
 import { BATCH, type Embedder } from './embedder.ts';

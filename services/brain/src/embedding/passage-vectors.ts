@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { AnalysedFile } from '../search/analysed-file.ts';
-import { Slices } from '../search/slices.ts';
+import { Slices } from '../thread/slices.ts';
 import { BUILTIN_MODEL, DIMENSIONS, directionOf } from './domain/builtin.ts';
 import { cosineAt, shrink } from './domain/small-vector.ts';
 import { passageNames, passageText, type TextOf } from './passages.ts';

@@ -9,6 +9,7 @@ import {
   REPOSITORY_MODE,
 } from './file-entry.ts';
 import { isSpeakable, shownPath } from '../git/path-bytes.ts';
+import { isIndexable } from '../git/tree-edit.ts';
 import { createNameIndex } from './name-index.ts';
 
 export const ChangeKind = z.enum(['added', 'modified', 'deleted']);
@@ -45,6 +46,7 @@ export interface HeadEntry {
 
 const REPOSITORY = 'is a git repository of its own';
 const NOT_UTF8 = 'has a name that is not UTF-8';
+const NOT_TAKEN = 'has a name that git puts into no working tree';
 const NOT_PUT = 'is in the last commit and was not put into the working tree';
 const IN_THE_WAY = 'lies in the way of what a merge brought into the last commit';
 
@@ -167,7 +169,7 @@ export class FileTable {
   }
 
   /** The last commit changed these; null = removed. */
-  advanceHead(changes: ReadonlyMap<string, HeadEntry | null>): void {
+  advanceHead(changes: Iterable<readonly [string, HeadEntry | null]>): void {
     this.#headNames = null;
     for (const [onDisk, entry] of changes) {
       if (entry === null) this.#head.delete(onDisk);
@@ -217,8 +219,10 @@ export class FileTable {
     if (this.#isInTheWay(onDisk)) return IN_THE_WAY;
     if (!isSpeakable(onDisk)) return NOT_UTF8;
     if (!this.#missing.has(onDisk)) return null;
+    const mode = this.#head.get(onDisk)?.mode ?? '';
+    if (!isIndexable(onDisk, mode)) return NOT_TAKEN;
     if (this.#skipped.has(onDisk)) return NOT_PUT;
-    return this.#head.get(onDisk)?.mode === REPOSITORY_MODE && this.#hasDirectory(onDisk) ? REPOSITORY : null;
+    return mode === REPOSITORY_MODE && this.#hasDirectory(onDisk) ? REPOSITORY : null;
   }
 
   #isInTheWay(onDisk: string): boolean {

@@ -1,8 +1,9 @@
 /** Fsync by path, and what people may remove or put there at any time. */
-import { closeSync, fsync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fsync, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { Slices } from '../thread/slices.ts';
 
 const flush = promisify(fsync);
 
@@ -31,8 +32,10 @@ export async function fsyncTree(dir: string): Promise<void> {
 
 async function pathsToSync(dir: string): Promise<string[]> {
   const paths: string[] = [];
+  const slices = new Slices();
   for (const entry of await readdir(dir, { withFileTypes: true, recursive: true })) {
     if (entry.isFile() || entry.isDirectory()) paths.push(join(entry.parentPath, entry.name));
+    if (slices.isOver) await slices.pause();
   }
   return [...paths, dir];
 }
@@ -70,15 +73,36 @@ export function isDirectory(path: string): boolean {
   }
 }
 
+/** A directory, or something without an end, lies where a file is expected. */
+export class NoPlainFile extends Error {
+  readonly path: string;
+  readonly isDirectory: boolean;
+
+  constructor(path: string, isDirectory: boolean) {
+    super(`${path} is ${isDirectory ? 'a directory' : 'no plain file'}`);
+    this.name = 'NoPlainFile';
+    this.path = path;
+    this.isDirectory = isDirectory;
+  }
+}
+
+/** Null = nothing is there. Throws NoPlainFile: reading a pipe that somebody put there may never return. */
 export function readIfPresent(path: string): Buffer | null {
   try {
-    return readFileSync(path);
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stat = fstatSync(file);
+      if (!stat.isFile()) throw new NoPlainFile(path, stat.isDirectory());
+      return readFileSync(file);
+    } finally {
+      closeSync(file);
+    }
   } catch (error) {
     return ignoreAbsent(error) ?? null;
   }
 }
 
-/** A few plain reads cost less than as many trips through the thread pool. */
+/** A few plain reads cost less than as many trips through the thread pool. Throws NoPlainFile. */
 export function readTextIfPresent(path: string): string | null {
   return readIfPresent(path)?.toString('utf8') ?? null;
 }

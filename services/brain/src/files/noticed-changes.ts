@@ -4,7 +4,7 @@ import type { FileEntry } from './file-entry.ts';
 /** `known`: nobody changed anything, but it is not recorded yet. */
 type NoticedKind = 'created' | 'updated' | 'deleted' | 'known';
 
-interface NoticedChange {
+export interface NoticedChange {
   readonly path: string;
   readonly change: NoticedKind;
   readonly entry: FileEntry | null;

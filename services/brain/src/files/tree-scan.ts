@@ -3,6 +3,7 @@ import { createTurn } from '@svc/runtime/turns.ts';
 import { lstatSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Slices } from '../thread/slices.ts';
 import type { FileEntry } from './file-entry.ts';
 import { isAbsent } from './fsync.ts';
 import type { FileTable } from './file-table.ts';
@@ -88,7 +89,9 @@ export class TreeScan {
 
   async #lookAt(paths: readonly string[]): Promise<void> {
     const gone = new Set<string>();
+    const slices = new Slices();
     for (const onDisk of paths) {
+      if (slices.isOver) await slices.pause();
       const found = this.#lookAtOne(onDisk);
       if (found === 'directory') await this.#walk(onDisk);
       else if (found === 'gone') gone.add(onDisk);
@@ -97,7 +100,7 @@ export class TreeScan {
         await this.#walk(onDisk.includes('/') ? dirname(onDisk) : '');
       }
     }
-    if (gone.size > 0) this.#takeBelow(gone);
+    if (gone.size > 0) await this.#takeBelow(gone);
   }
 
   #lookAtOne(onDisk: string): 'entry' | 'directory' | 'gone' {
@@ -109,9 +112,11 @@ export class TreeScan {
   }
 
   /** What was below directories that went. */
-  #takeBelow(gone: ReadonlySet<string>): void {
+  async #takeBelow(gone: ReadonlySet<string>): Promise<void> {
+    const slices = new Slices();
     for (const { path, onDisk } of Array.from(this.#tree.table.entries())) {
       if (ancestors(onDisk).some((directory) => gone.has(directory))) this.#tree.take(path, onDisk);
+      if (slices.isOver) await slices.pause();
     }
   }
 
@@ -142,8 +147,10 @@ export class TreeScan {
       if (seen.size % FILES_PER_TURN === 0) await nextTurn();
     }
     const prefix = directory === '' ? '' : `${directory}/`;
+    const slices = new Slices();
     for (const { path, onDisk } of Array.from(table.entries())) {
       if (onDisk.startsWith(prefix) && !seen.has(onDisk)) this.#tree.take(path, onDisk, 'passed');
+      if (slices.isOver) await slices.pause();
     }
   }
 

@@ -23,6 +23,7 @@ import { leadsAstray, obstacleAt } from './obstacle.ts';
 import { readPieceOf } from './file-piece.ts';
 import { fileStamp } from './file-stamp.ts';
 import { isDirectory, readIfPresent } from './fsync.ts';
+import { Slices } from '../thread/slices.ts';
 import { FileTable, type HeadEntry } from './file-table.ts';
 import type { Ignores } from './ignores.ts';
 import { NoticedChanges, type NoticedDifferences } from './noticed-changes.ts';
@@ -93,14 +94,26 @@ export class Worktree {
   /** Reads what changed since the catalogue was written; the differences are noticed changes. */
   static async open(options: WorktreeOptions): Promise<Worktree> {
     const tree = new Worktree(options);
-    for (const entry of options.catalogue.values()) tree.table.set(entry);
-    tree.table.setHead(options.head);
+    await new Slices().run(tree.#recall(options));
     tree.#opening = options;
     await tree.scan();
     tree.#opening = null;
     if (options.filledFrom !== null) tree.index.begin();
-    for (const { path, hash: known, kind } of tree.table.entries()) if (kind === 'text') tree.index.set(path, known);
+    await new Slices().run(tree.#indexAll());
     return tree;
+  }
+
+  /** In steps, an entry each. */
+  *#recall({ catalogue, head }: WorktreeOptions): Generator<void, void> {
+    for (const change of head) yield this.table.advanceHead([change]);
+    for (const entry of catalogue.values()) yield this.table.set(entry);
+  }
+
+  *#indexAll(): Generator<void, void> {
+    for (const { path, hash: known, kind } of this.table.entries()) {
+      if (kind === 'text') this.index.set(path, known);
+      yield;
+    }
   }
 
   /** The file as it is on disk now; whatever changed since the last look is taken in first. */

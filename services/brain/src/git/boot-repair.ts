@@ -6,7 +6,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isAbsent } from '../files/fsync.ts';
 import { JOURNAL_PREFIX } from './journal.ts';
 import { pruneWorktrees } from './worktrees.ts';
-import { readHeads } from './refs.ts';
+import { removeTornIndexes } from './derived-indexes.ts';
+import { BrokenBranch, forgetCommits } from './broken-branch.ts';
+import { readBranches } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { GitError } from './run.ts';
 import { STALE_LOCK_MS } from './index-lock.ts';
@@ -17,16 +19,21 @@ const ORPHAN_MS = 1_000;
 interface BootReport {
   /** Lock files removed, relative to the git directory. */
   readonly removedLocks: readonly string[];
+  /** What git derives from the objects and was torn; it went. */
+  readonly tornIndexes: readonly string[];
   /** What `fsck` says about the heads, or null. */
   readonly damage: string | null;
 }
 
 /** Must run before anything writes, alone on the data directory, and after `relinkWorktrees`: what has no link is forgotten. */
-export async function repairRepository(repository: Repository): Promise<BootReport> {
+export async function repairRepository(repository: Repository, fsck: Fsck = runFsck): Promise<BootReport> {
   const removedLocks = await removeDeadLocks(repository);
   await pruneWorktrees(repository);
   await rm(repository.scratchDir, { recursive: true, force: true, maxRetries: 5, retryDelay: 20 });
-  return { removedLocks, damage: await findDamage(repository, 'heads') };
+  const damage = await findDamage(repository, 'heads', fsck);
+  const tornIndexes = damage === null ? [] : await removeTornIndexes(repository);
+  if (tornIndexes.length === 0) return { removedLocks, tornIndexes, damage };
+  return { removedLocks, tornIndexes, damage: await findDamage(repository, 'heads', fsck) };
 }
 
 async function removeDeadLocks(repository: Repository): Promise<string[]> {
@@ -109,14 +116,27 @@ function absentAsEmpty(error: unknown): [] {
   throw error;
 }
 
+/** Runs `git fsck` with these arguments; null = it found nothing. */
+export type Fsck = (repository: Repository, scope: readonly string[]) => Promise<string | null>;
+
 /** `heads`: can everything the branches need be reached; `strict`: is every object well formed. Null when sound. */
-export async function findDamage(repository: Repository, depth: 'heads' | 'strict'): Promise<string | null> {
-  const heads = [...(await readHeads(repository)).values()];
-  if (heads.length === 0) return 'the repository has no branch';
+export async function findDamage(
+  repository: Repository,
+  depth: 'heads' | 'strict',
+  fsck: Fsck = runFsck,
+): Promise<string | null> {
+  forgetCommits(repository);
+  const { heads, broken } = await readBranches(repository);
+  if (broken.includes('main')) return new BrokenBranch('main').message;
+  if (heads.size === 0) return 'the repository has no branch';
   const scope =
     depth === 'heads'
-      ? ['--connectivity-only', '--no-dangling', '--', ...heads]
+      ? ['--connectivity-only', '--no-dangling', '--', ...new Set(heads.values())]
       : ['--strict', '--full', '--no-dangling'];
+  return fsck(repository, scope);
+}
+
+export const runFsck: Fsck = async (repository, scope) => {
   try {
     const { exitCode, stdout, stderr } = await repository.git.run({
       args: ['fsck', '--no-progress', ...scope],
@@ -129,7 +149,7 @@ export async function findDamage(repository: Repository, depth: 'heads' | 'stric
     if (error instanceof GitError) return error.stderr || error.message;
     throw error;
   }
-}
+};
 
 /** Six bits, each for a kind of damage. */
 const FSCK_ANSWERS = Array.from({ length: 64 }, (_, bits) => bits);

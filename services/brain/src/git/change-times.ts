@@ -1,6 +1,6 @@
 /** When each file of a commit was changed last, as the history before it says. */
 import { LRUCache } from 'lru-cache';
-import { Slices } from '../search/slices.ts';
+import { Slices } from '../thread/slices.ts';
 import { gitTimeMs } from './commit-object.ts';
 import { findMergeBase } from './integration.ts';
 import type { Repository } from './repository.ts';

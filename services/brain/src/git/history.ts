@@ -1,5 +1,6 @@
 /** What happened before a commit: which commits there are, in order, and what each changed. */
 import { LRUCache } from 'lru-cache';
+import { Slices } from '../thread/slices.ts';
 import { type CommitEntry, readCommits } from './commits.ts';
 import { knownOrRead } from './known-commits.ts';
 import { besideIndex, type Repository } from './repository.ts';
@@ -109,15 +110,14 @@ export interface EntryChange {
   readonly after: string | null;
 }
 
-const KEPT_CHANGES_BYTES = 16 * 1024 * 1024;
+const KEPT_CHANGES_BYTES = 32 * 1024 * 1024;
 const BYTES_BESIDE_NAME = 250;
 const KEPT_ENTRIES_BYTES = 4 * 1024 * 1024;
 
-/** By a commit and the one before it. */
-const knownChanges = new LRUCache<string, readonly EntryChange[]>({
+/** By a commit and the one before it, as git tells them: a commit may have changed every file there is. */
+const knownChanges = new LRUCache<string, Buffer>({
   maxSize: KEPT_CHANGES_BYTES,
-  sizeCalculation: (changes) =>
-    changes.reduce((bytes, { onDisk }) => bytes + 2 * onDisk.length + BYTES_BESIDE_NAME, BYTES_BESIDE_NAME),
+  sizeCalculation: (told) => told.byteLength + BYTES_BESIDE_NAME,
 });
 const knownEntries = new LRUCache<string, CommitEntry>({
   maxSize: KEPT_ENTRIES_BYTES,
@@ -126,23 +126,25 @@ const knownEntries = new LRUCache<string, CommitEntry>({
 
 const NO_OBJECT = '0'.repeat(40);
 
-/** What each step changed against the first commit before it. */
+/** What each step changed against the first commit before it: to be read with `changesIn`. */
 export async function readChangesOf(
   repository: Repository,
   steps: readonly HistoryStep[],
-): Promise<ReadonlyMap<string, readonly EntryChange[]>> {
+): Promise<ReadonlyMap<string, Buffer>> {
   const found = await knownOrRead(knownChanges, steps, {
     keyOf: ({ commit, parents: [parent = ''] }) => `${commit} ${parent}`,
     async read(unknown) {
       const changes = await readChanges(repository, unknown);
-      return unknown.map(({ commit }) => changes.get(commit) ?? []);
+      return unknown.map(({ commit }) => changes.get(commit) ?? NOTHING_TOLD);
     },
   });
-  return new Map(steps.map(({ commit }, index) => [commit, found[index] ?? []]));
+  return new Map(steps.map(({ commit }, index) => [commit, found[index] ?? NOTHING_TOLD]));
 }
 
+const NOTHING_TOLD = Buffer.alloc(0);
+
 /** More than fits into memory is asked for in halves. */
-async function readChanges(repository: Repository, steps: readonly HistoryStep[]): Promise<Map<string, EntryChange[]>> {
+async function readChanges(repository: Repository, steps: readonly HistoryStep[]): Promise<Map<string, Buffer>> {
   try {
     return await changesOf(repository, steps);
   } catch (error) {
@@ -153,26 +155,44 @@ async function readChanges(repository: Repository, steps: readonly HistoryStep[]
   }
 }
 
-async function changesOf(repository: Repository, steps: readonly HistoryStep[]): Promise<Map<string, EntryChange[]>> {
+async function changesOf(repository: Repository, steps: readonly HistoryStep[]): Promise<Map<string, Buffer>> {
   const { stdout } = await repository.git.run({
     args: ['diff-tree', '--stdin', '-r', '-z', '--root', '--raw', '--no-renames', '--no-abbrev'],
     ...besideIndex(repository),
     stdin: steps.map(({ commit, parents }) => `${[commit, ...parents.slice(0, 1)].map(objectId).join(' ')}\n`).join(''),
     maxOutputBytes: MAX_LIST_BYTES,
   });
-  const changes = new Map<string, EntryChange[]>(steps.map(({ commit }) => [commit, []]));
-  let current: EntryChange[] = [];
-  const fields = stdout.toString('utf8').split('\0');
-  for (let index = 0; index < fields.length; index += 1) {
-    const field = fields[index] ?? '';
-    if (!field.startsWith(':')) {
-      current = changes.get(field) ?? [];
-      continue;
+  const changes = new Map<string, Buffer>();
+  const slices = new Slices();
+  for (let offset = 0; offset < stdout.byteLength; ) {
+    const begin = fieldEnd(stdout, offset) + 1;
+    const commit = stdout.toString('latin1', offset, begin - 1);
+    offset = begin;
+    while (stdout[offset] === COLON) {
+      offset = fieldEnd(stdout, fieldEnd(stdout, offset) + 1) + 1;
+      if (slices.isOver) await slices.pause();
     }
-    index += 1;
-    current.push(changeOf(field, fields[index] ?? ''));
+    // A copy: the rest of what git said is not to be kept with it.
+    changes.set(commit, Buffer.from(stdout.subarray(begin, offset)));
   }
   return changes;
+}
+
+const COLON = 58;
+
+function fieldEnd(told: Buffer, from: number): number {
+  const end = told.indexOf(0, from);
+  return end === -1 ? told.byteLength : end;
+}
+
+/** Each change of a step, sorted as git sorts. */
+export function* changesIn(told: Buffer): Generator<EntryChange, void> {
+  for (let offset = 0; offset < told.byteLength; ) {
+    const middle = fieldEnd(told, offset);
+    const end = fieldEnd(told, middle + 1);
+    yield changeOf(told.toString('latin1', offset, middle), told.toString('utf8', middle + 1, end));
+    offset = end + 1;
+  }
 }
 
 /** `:<mode> <mode> <id> <id> <status>` */
@@ -189,10 +209,11 @@ export async function compareCommits(repository: Repository, from: string, to: s
     ...besideIndex(repository),
     maxOutputBytes: MAX_LIST_BYTES,
   });
-  const fields = stdout.toString('utf8').split('\0');
+  const slices = new Slices();
   const changes: EntryChange[] = [];
-  for (let index = 0; index + 1 < fields.length; index += 2) {
-    changes.push(changeOf(fields[index] ?? '', fields[index + 1] ?? ''));
+  for (const change of changesIn(stdout)) {
+    changes.push(change);
+    if (slices.isOver) await slices.pause();
   }
   return changes;
 }

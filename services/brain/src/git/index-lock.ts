@@ -11,6 +11,7 @@ import { ignoreAbsent, isPresent, readIfPresent } from '../files/fsync.ts';
 import { editIndexFile, type IndexEdit } from './index-file.ts';
 import { scratchPath } from './journal.ts';
 import type { Repository } from './repository.ts';
+import { branchRef } from './run.ts';
 import { rebuildIndex } from './index-rebuild.ts';
 import { worktreeGitDir } from './worktree-state.ts';
 
@@ -66,7 +67,16 @@ function isLinked(token: string, lock: string): boolean {
 
 /** Somebody else's lock on the index of a working tree, for health; null = there is none. */
 export async function indexLockOf(repository: Repository, worktree: string): Promise<ForeignLock | null> {
-  const lock = statOf(join(await worktreeGitDir(repository, worktree), 'index.lock'));
+  return foreignLock(join(await worktreeGitDir(repository, worktree), 'index.lock'));
+}
+
+/** The same of a branch. */
+export function branchLockOf({ gitDir }: Repository, branch: string): ForeignLock | null {
+  return foreignLock(join(gitDir, `${branchRef(branch)}.lock`));
+}
+
+function foreignLock(path: string): ForeignLock | null {
+  const lock = statOf(path);
   // ours has a second name
   return lock === null || lock.nlink > 1 ? null : { ageMs: Math.max(0, Date.now() - lock.mtimeMs) };
 }

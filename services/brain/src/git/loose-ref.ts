@@ -2,7 +2,7 @@
  * Moves one branch that lies in a file of its own as git does, without starting git: lock, look, write, log, rename.
  * Whatever is not that simple is left to git.
  */
-import { appendFileSync, existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
+import { appendFileSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -75,11 +75,11 @@ async function takeLock(token: string, lock: string): Promise<boolean> {
   return false;
 }
 
-/** The logs that git would write to; null when one is not there yet, which is for git to judge. */
+/** The logs that git would write to; null when one is not there yet, or no file, which is for git to judge. */
 function logsOf({ gitDir }: Repository, ref: string): readonly string[] | null {
   const isHead = readTextIfPresent(join(gitDir, 'HEAD'))?.trim() === `ref: ${ref}`;
   const logs = [join(gitDir, 'logs', ref), ...(isHead ? [join(gitDir, 'logs', 'HEAD')] : [])];
-  return logs.every((log) => existsSync(log)) ? logs : null;
+  return logs.every(isPlainFile) ? logs : null;
 }
 
 function logLine({ git }: Repository, { from, to, at }: LooseMove): string {

@@ -1,5 +1,6 @@
 /** Trees and commits as last read or written: the next commit starts from those that the one before made. */
 import { LRUCache } from 'lru-cache';
+import { noteCommit } from './broken-branch.ts';
 import { type GitObject, objectIdOf } from './object-id.ts';
 import type { Repository } from './repository.ts';
 import { objectId } from './run.ts';
@@ -24,6 +25,7 @@ export async function readCached(repository: Repository, oid: string): Promise<B
 /** They are in the repository now. */
 export function noteWritten(repository: Repository, objects: readonly GitObject[]): void {
   for (const object of objects) {
+    if (object.type === 'commit') noteCommit(repository, objectIdOf(object));
     if (object.type === 'blob' || object.body.byteLength > MAX_OBJECT_BYTES) continue;
     bodies.set(keyOf(repository, objectIdOf(object)), Buffer.from(object.body));
   }

@@ -1,14 +1,15 @@
 /** Writing and reading blobs and trees. */
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Slices } from '../thread/slices.ts';
 import { writeLooseObjects } from './loose-objects.ts';
 import { noteWritten, readCached } from './object-cache.ts';
 import type { GitObject } from './object-id.ts';
 import { writePack } from './pack-file.ts';
-import { decodePaths, encodePath } from './path-bytes.ts';
+import { decodePath, encodePath, nulEnded } from './path-bytes.ts';
 import { besideIndex, type Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
-import { editTree, type TreeEdit } from './tree-edit.ts';
+import { editTree, isIndexable, type TreeEdit } from './tree-edit.ts';
 
 export type { TreeEdit } from './tree-edit.ts';
 
@@ -26,58 +27,74 @@ export interface TreeEntry {
 }
 
 /** Every entry below a commit's tree, whatever its kind, by path. */
-export async function readTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
-  const { stdout } = await repository.git.run({
-    args: ['ls-tree', '-r', '-l', '-z', '--full-tree', objectId(commit)],
-    gitDir: repository.gitDir,
-    maxOutputBytes: MAX_TREE_BYTES,
-  });
-  const entries = new Map<string, TreeEntry>();
-  for (const line of decodePaths(stdout)) {
-    const tab = line.indexOf('\t');
-    if (tab < 0) continue;
-    const [mode = '', , oid = '', size = '-'] = line.slice(0, tab).split(/ +/);
-    entries.set(line.slice(tab + 1), { mode, oid, bytes: size === '-' ? null : Number(size) });
-  }
-  return entries;
+export function readTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
+  return listTree(repository, commit, ['-l'], (mode, oid, size) => ({
+    mode,
+    oid,
+    bytes: size === '-' ? null : Number(size),
+  }));
 }
 
 /** Every entry below a commit's tree by path, without the sizes, which cost a look at each object. */
-export async function readTreeEntries(
+export function readTreeEntries(
   repository: Repository,
   commit: string,
 ): Promise<Map<string, { mode: string; oid: string }>> {
+  return listTree(repository, commit, [], (mode, oid) => ({ mode, oid }));
+}
+
+async function listTree<Entry>(
+  repository: Repository,
+  commit: string,
+  options: readonly string[],
+  entryOf: (mode: string, oid: string, size: string) => Entry,
+): Promise<Map<string, Entry>> {
   const { stdout } = await repository.git.run({
-    args: ['ls-tree', '-r', '-z', '--full-tree', objectId(commit)],
+    args: ['ls-tree', '-r', ...options, '-z', '--full-tree', objectId(commit)],
     gitDir: repository.gitDir,
     maxOutputBytes: MAX_TREE_BYTES,
   });
-  const entries = new Map<string, { mode: string; oid: string }>();
-  for (const line of decodePaths(stdout)) {
-    const tab = line.indexOf('\t');
-    if (tab < 0) continue;
-    const [mode = '', , oid = ''] = line.slice(0, tab).split(' ');
-    entries.set(line.slice(tab + 1), { mode, oid });
+  const entries = new Map<string, Entry>();
+  const slices = new Slices();
+  for (const line of nulEnded(stdout)) {
+    const tab = line.indexOf(TAB);
+    const [mode = '', , oid = '', size = '-'] = line.toString('latin1', 0, tab).split(/ +/);
+    entries.set(decodePath(line.subarray(tab + 1)), entryOf(mode, oid, size));
+    if (slices.isOver) await slices.pause();
   }
   return entries;
 }
 
+const TAB = 9;
+
 /** What differs between the trees of two commits, as it is in the second; null = not there. */
-export async function readTreeChanges(
-  repository: Repository,
-  from: string,
-  to: string,
-): Promise<Map<string, { mode: string; oid: string } | null>> {
+export async function readTreeChanges(repository: Repository, from: string, to: string): Promise<RawChanges> {
   const { stdout } = await repository.git.run({
     args: ['diff-tree', '-r', '-z', '--no-renames', '--raw', '--no-abbrev', objectId(from), objectId(to), '--'],
     ...besideIndex(repository),
     maxOutputBytes: MAX_TREE_BYTES,
   });
-  const fields = decodePaths(stdout);
-  const changes = new Map<string, { mode: string; oid: string } | null>();
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [, mode = '', , oid = ''] = (fields[at] ?? '').split(' ');
-    changes.set(fields[at + 1] ?? '', mode === '000000' ? null : { mode, oid });
+  return readRawChanges(stdout, ([, mode = '', , oid = '']) => ({ mode, oid }));
+}
+
+type RawChanges = Map<string, { mode: string; oid: string } | null>;
+
+/** `:<mode> <mode> <id> <id> <status>` NUL `<path>` NUL; `sideOf` says which of the two states is wanted; null = not there. */
+export async function readRawChanges(
+  told: Buffer,
+  sideOf: (fields: readonly string[]) => { mode: string; oid: string },
+): Promise<RawChanges> {
+  const changes: RawChanges = new Map();
+  const slices = new Slices();
+  let side: { mode: string; oid: string } | null = null;
+  for (const field of nulEnded(told)) {
+    if (side === null) {
+      side = sideOf(field.toString('latin1', 1).split(' '));
+      continue;
+    }
+    changes.set(decodePath(field), side.mode === '000000' ? null : side);
+    side = null;
+    if (slices.isOver) await slices.pause();
   }
   return changes;
 }
@@ -129,16 +146,32 @@ export async function editIndex(repository: Repository, indexFile: string, edits
   if (stderr !== '') throw new GitError('unsafe-argument', 'git refuses a path', 0, stderr);
 }
 
-/** Makes an index file hold the tree of `commit`; stat data of entries that stay equal is kept. */
+/**
+ * Makes an index file hold the tree of `commit`, but for entries that git takes into no index; stat data of entries that
+ * stay equal is kept.
+ */
 export async function resetIndex(repository: Repository, indexFile: string, commit: string): Promise<void> {
   const args = ['read-tree', '--reset', objectId(commit)];
   try {
     await repository.git.run({ args, gitDir: repository.gitDir, indexFile });
   } catch {
-    // the index it started from is damaged
+    // the index it started from is damaged, or the tree has such an entry
     await rm(indexFile, { force: true });
-    await repository.git.run({ args, gitDir: repository.gitDir, indexFile });
+    await gatherIndex(repository, indexFile, commit);
   }
+}
+
+/** Into a new file. */
+async function gatherIndex(repository: Repository, indexFile: string, commit: string): Promise<void> {
+  const entries = [...(await readTreeEntries(repository, commit))].filter(([path, { mode }]) =>
+    isIndexable(path, mode),
+  );
+  await repository.git.run({
+    args: ['update-index', '-z', '--index-info'],
+    gitDir: repository.gitDir,
+    indexFile,
+    stdin: encodePath(entries.map(([path, { mode, oid }]) => `${mode} ${oid}\t${path}\0`).join('')),
+  });
 }
 
 /** The id of a commit's tree. */

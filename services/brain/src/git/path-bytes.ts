@@ -8,9 +8,14 @@ const FIRST = 0xdc00;
 /** Alone: in a pair it is part of a letter. */
 const LONE = /[\uDC80-\uDCFF]/u;
 
-/** Paths that each end in NUL, or any other text of git that holds them. */
-export function decodePaths(bytes: Buffer): string[] {
-  return decodePath(bytes).split('\0');
+/** What git ends with NUL, one by one: of a large tree it is much. */
+export function* nulEnded(bytes: Buffer): Generator<Buffer, void> {
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(0, start);
+    if (end < 0) return;
+    yield bytes.subarray(start, end);
+    start = end + 1;
+  }
 }
 
 export function decodePath(bytes: Buffer): string {

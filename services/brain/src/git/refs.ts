@@ -1,9 +1,10 @@
 /** Branch heads and other references: read, resolve, move by compare-and-swap. */
-import { type BigIntStats, readFileSync, statSync } from 'node:fs';
+import { type BigIntStats, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { branchNameProblem, foldCase } from '@svc/contract/names.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
-import { fsyncParents, isAbsent } from '../files/fsync.ts';
+import { fsyncParents, NoPlainFile, readTextIfPresent } from '../files/fsync.ts';
+import { BrokenBranch, commitsAmong } from './broken-branch.ts';
 import { withJournal } from './journal.ts';
 import { readPackedRef, readRefFiles } from './ref-files.ts';
 import { moveLooseRef } from './loose-ref.ts';
@@ -14,14 +15,32 @@ import { branchRef, GitError, isObjectId, objectId, refName } from './run.ts';
 
 const NO_OBJECT = '0'.repeat(40);
 
-/** Branch name -> commit id. */
+interface Branches {
+  /** Branch name -> commit id. */
+  readonly heads: Map<string, string>;
+  /** Names of broken branches, in order. */
+  readonly broken: readonly string[];
+}
+
+export async function readBranches(repository: Repository): Promise<Branches> {
+  const all = [...(await readRefs(repository, 'refs/heads/'))];
+  const commits = await commitsAmong(
+    repository,
+    all.map(([, oid]) => oid),
+  );
+  const heads = new Map(all.filter(([, oid]) => commits.has(oid)));
+  const broken = all.map(([branch]) => branch).filter((branch) => !heads.has(branch));
+  return { heads, broken: broken.sort() };
+}
+
+/** Branch name -> commit id, but for broken branches. */
 export async function readHeads(repository: Repository): Promise<Map<string, string>> {
-  return readRefs(repository, 'refs/heads/');
+  return (await readBranches(repository)).heads;
 }
 
 /** References below `prefix` (without it) -> object id. */
 export async function readRefs(repository: Repository, prefix: string): Promise<Map<string, string>> {
-  const read = readRefFiles(repository.gitDir, prefix);
+  const read = await readRefFiles(repository.gitDir, prefix);
   if (read !== null) return new Map(Array.from(read, ([name, oid]) => [name.slice(prefix.length), oid]));
   const { stdout } = await repository.git.run({
     args: ['for-each-ref', '--format=%(objectname) %(refname)', prefix],
@@ -47,19 +66,27 @@ export async function readRef(repository: Repository, ref: string): Promise<stri
 /** Null = there is no such file. Asked for with reads of files, so it does not go through the thread pool. */
 function readLooseRef(path: string): string | null {
   try {
-    return readFileSync(path, 'latin1').trim();
+    return readTextIfPresent(path)?.trim() ?? null;
   } catch (error) {
-    if (isAbsent(error) || isDirectory(error)) return null;
+    if (error instanceof NoPlainFile && error.isDirectory) return null;
     throw error;
   }
 }
 
-function isDirectory(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EISDIR';
+/** Null = there is no such branch. Throws BrokenBranch. */
+export async function readHead(repository: Repository, branch: string): Promise<string | null> {
+  const head = await readRef(repository, branchRef(branch));
+  if (head !== null) await assertCommit(repository, branch, head);
+  return head;
 }
 
-export function readHead(repository: Repository, branch: string): Promise<string | null> {
-  return readRef(repository, branchRef(branch));
+async function assertCommit(repository: Repository, branch: string, head: string): Promise<void> {
+  if ((await commitsAmong(repository, [head])).size === 0) throw new BrokenBranch(branch);
+}
+
+/** Whether there is such a branch, broken or not. */
+export async function hasBranch(repository: Repository, branch: string): Promise<boolean> {
+  return (await readRef(repository, branchRef(branch))) !== null;
 }
 
 /** A head and the stamp of its file, taken before it was read; null = it may move without a new stamp. */
@@ -68,12 +95,13 @@ interface StampedHead {
   readonly stamp: string | null;
 }
 
-/** `now`: ms since the epoch. */
+/** `now`: ms since the epoch. Throws BrokenBranch. */
 export async function readStampedHead(repository: Repository, branch: string, now: number): Promise<StampedHead> {
   const path = join(repository.gitDir, branchRef(branch));
   const stat = statOf(path);
   const loose = readLooseRef(path);
   if (loose === null || !isObjectId(loose)) return { head: await readHead(repository, branch), stamp: null };
+  await assertCommit(repository, branch, loose);
   const isSettled = stat !== undefined && now - Number(stat.ctimeMs) >= CLOCK_STEP_MS;
   return { head: loose, stamp: isSettled ? fileStamp(stat) : null };
 }
@@ -195,7 +223,7 @@ function isRefusedMove(error: GitError): boolean {
 /** Whether a branch with another name than `except` is `name`, but for case, or would be above or below it. */
 export async function isNameTaken(repository: Repository, name: string, except: string | null): Promise<boolean> {
   const folded = foldCase(name);
-  return [...(await readHeads(repository)).keys()].some((other) => {
+  return [...(await readRefs(repository, 'refs/heads/')).keys()].some((other) => {
     const existing = foldCase(other);
     const isNear = existing === folded || existing.startsWith(`${folded}/`) || folded.startsWith(`${existing}/`);
     return isNear && other !== except;
@@ -241,17 +269,18 @@ export function rescueStamp(at: Date): string {
   return at.toISOString().replace(/[-:]|\.\d+/g, '');
 }
 
-/** Branch name -> when its last commit was made, ms since the epoch. */
-export async function readRefTimes(repository: Repository): Promise<Map<string, number>> {
+/** Commit id -> when it was made, ms since the epoch. */
+export async function readCommitTimes(repository: Repository, commits: Iterable<string>): Promise<Map<string, number>> {
   const { stdout } = await repository.git.run({
-    args: ['for-each-ref', '--format=%(committerdate:unix) %(refname)', 'refs/heads/'],
+    args: ['rev-list', '--no-walk=unsorted', '--timestamp', '--stdin'],
     gitDir: repository.gitDir,
+    stdin: Array.from(commits, (commit) => `${objectId(commit)}\n`).join(''),
   });
-  const lines = stdout.toString('utf8').split('\n').filter(Boolean);
+  const lines = stdout.toString('latin1').split('\n').filter(Boolean);
   return new Map(
     lines.map((line) => {
-      const [seconds = '0', ref = ''] = line.split(' ');
-      return [ref.slice('refs/heads/'.length), gitTimeMs(seconds)];
+      const [seconds = '0', commit = ''] = line.split(' ');
+      return [commit, gitTimeMs(seconds)];
     }),
   );
 }

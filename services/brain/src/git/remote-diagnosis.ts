@@ -58,9 +58,13 @@ const CORRUPT =
 /** A complaint about what an object holds; a broken line gives none. */
 const BAD_CONTENT = /fsck error|bad object|corrupt|inflate/i;
 
+const FULL = /no space left on device|disk quota exceeded|quota exceeded|out of disk space/i;
+const OTHER_FORMAT = /mismatched algorithms: client \w+; server (\w+)/;
+
 /** The first that matches tells. */
 const SIGNS: readonly (readonly [RegExp, RemoteKind])[] = [
-  [/no space left on device|disk quota exceeded|quota exceeded|out of disk space/i, 'full'],
+  [OTHER_FORMAT, 'format'],
+  [FULL, 'full'],
   [
     /authentication failed|could not read (?:username|password)|permission denied|returned error: 40[13]|terminal prompts disabled|access denied|invalid username|permission to .* denied/i,
     'credential',
@@ -82,6 +86,7 @@ const SIGNS: readonly (readonly [RegExp, RemoteKind])[] = [
     /early eof|unexpected disconnect|hung up|connection (?:was )?reset|connection closed|RPC failed|non-properly terminated|empty reply|recv error|SSL_read|SSL_ERROR_SYSCALL|broken pipe/i,
     'cut',
   ],
+  [/problem with the SSL CA cert|error (?:setting certificate|adding trust anchors)/i, 'authorities'],
   [/certificate|CAfile/i, 'certificate'],
   [/gnutls|openssl|\bSSL\b|\bTLS\b|handshake/i, 'handshake'],
 ];
@@ -90,7 +95,7 @@ const CUT_OFF: ReadonlySet<RemoteKind> = new Set(['cut', 'dns', 'refused', 'sile
 /** What to throw for a failed run of git over the network. */
 export function diagnose(error: unknown, attempt: Attempt): unknown {
   if (!(error instanceof GitError)) return error;
-  const { stderr } = error;
+  const stderr = withoutNames(error.stderr);
   const { silenceMs, timeoutMs } = attempt;
   switch (error.code) {
     case 'silence':
@@ -100,20 +105,32 @@ export function diagnose(error: unknown, attempt: Attempt): unknown {
     case 'output-limit':
       return remoteError('excess', attempt, { stderr });
     case 'exit':
-      return ofExit(error, attempt);
+      return ofExit(stderr, attempt);
     default:
       return error;
   }
 }
 
-function ofExit({ stderr }: GitError, attempt: Attempt): Error {
+/** What git did before it failed: a branch or a repository may have a name that reads like a complaint. */
+const DONE_LINE = /^(?:From | [-+*t= ] .* -> )/;
+
+function withoutNames(stderr: string): string {
+  return stderr
+    .split('\n')
+    .filter((line) => !DONE_LINE.test(line))
+    .join('\n');
+}
+
+function ofExit(stderr: string, attempt: Attempt): Error {
   const atDisk = attempt.brings ? complaintOfDisk(stderr) : undefined;
   if (atDisk !== undefined) return new DiskRefusal(atDisk);
   return remoteError(kindOf(stderr), attempt, { stderr, reason: reasonIn(stderr) });
 }
 
-/** What an object is refused for, by git's name of it, or the status of an answer. */
+/** What an object is refused for, by git's name of it, or the format of all of them, or the status of an answer. */
 function reasonIn(stderr: string): string | null {
+  const format = OTHER_FORMAT.exec(stderr)?.[1];
+  if (format !== undefined) return format;
   const flaw = /^error: object [0-9a-f]{40}: (\w+): /m.exec(stderr)?.[1];
   if (flaw !== undefined) return flaw;
   const status = /returned error: (\d{3})/.exec(stderr)?.[1];
@@ -135,7 +152,7 @@ function kindOf(stderr: string): RemoteKind {
 /** A push that the remote did not take; `reason` is what the report says in brackets. */
 export function refusedPush(reason: string, stderr: string, attempt: Attempt): RemoteError {
   const words = remoteWords(reason === '' ? '' : `remote: ${reason}`, attempt.remote.credential?.token);
-  const isFull = SIGNS[0]?.[0].test(stderr) === true;
+  const isFull = FULL.test(stderr);
   const kind = isFull ? 'full' : /protect|rule/i.test(reason) ? 'protected' : /hook/i.test(reason) ? 'hook' : 'policy';
   return remoteError(kind, attempt, { stderr, reason: words });
 }

@@ -12,6 +12,7 @@ export const REMOTE_CODES = {
   http: 'E_REMOTE_UNREACHABLE',
   other: 'E_REMOTE_UNREACHABLE',
   certificate: 'E_REMOTE_TLS',
+  authorities: 'E_REMOTE_TLS',
   handshake: 'E_REMOTE_TLS',
   'host-key': 'E_REMOTE_TLS',
   credential: 'E_REMOTE_AUTH',
@@ -22,6 +23,7 @@ export const REMOTE_CODES = {
   policy: 'E_REMOTE_REJECTED',
   damaged: 'E_REMOTE_CORRUPT',
   excess: 'E_REMOTE_CORRUPT',
+  format: 'E_REMOTE_CORRUPT',
 } as const;
 
 export type RemoteKind = keyof typeof REMOTE_CODES;
@@ -101,6 +103,7 @@ export function sentenceOf(kind: RemoteKind, remote: RemotePlace, { stage, limit
     http: `${host} answered with an error${because}.`,
     other: `${host} cannot be reached.`,
     certificate: `The certificate of ${host} is not trusted; SVC_SYNC_CA_FILE names authorities to trust.`,
+    authorities: `${host} was not asked: the certificates in SVC_SYNC_CA_FILE cannot be read.`,
     handshake: `No secure connection to ${host} came about.`,
     'host-key': `The host key of ${host} is not known to ssh here.`,
     credential:
@@ -114,6 +117,7 @@ export function sentenceOf(kind: RemoteKind, remote: RemotePlace, { stage, limit
     policy: `${host} refuses the push${because}.`,
     damaged: `${host} sent damaged or dangerous data${because}.`,
     excess: `${host} sent too much.`,
+    format: `${host} has a repository of another object format${because} than brains have (sha1); it has to be made anew there.`,
   };
   return sentences[kind];
 }

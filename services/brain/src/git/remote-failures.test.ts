@@ -13,7 +13,8 @@ import { RemoteError } from './remote-error.ts';
 import { serveRepositories, TestHost } from './remote-test-host.ts';
 import { parseRemoteUrl } from './remote-url.ts';
 import { countNew } from './history.ts';
-import { fetchRemote, pushBranch, type Remote } from './remote.ts';
+import { countRemoteBranches, fetchRemote, pushBranch, readRemoteHeads, type Remote } from './remote.ts';
+import { fetchKeeping } from './rewritten.ts';
 import { GitError } from './run.ts';
 import type { TransferProgress } from './transfer-output.ts';
 
@@ -192,6 +193,31 @@ describe.skipIf(!hasProgram('openssl'))('a host', () => {
     expect(error.message).toContain('SVC_SYNC_CA_FILE');
   });
 
+  it('is not even asked with trusted certificates that are gone', async () => {
+    const error = await failure(pull(remote({ caFile: join(bed.root, 'taken away.pem') })));
+    expect(error).toMatchObject({ kind: 'authorities', code: 'E_REMOTE_TLS' });
+    expect(error.message).toMatch(
+      /^localhost:\d+ was not asked: the certificates in SVC_SYNC_CA_FILE cannot be read\.$/,
+    );
+  });
+
+  it('that answers a page in one line has no repository, and where it was stays known', async () => {
+    const page = '<html><body>Please sign in.</body></html>';
+    host.handler = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+    expect(await failure(pull(remote()))).toMatchObject({ kind: 'absent' });
+    const { git } = bed.repository;
+    expect(await failure(countRemoteBranches(git, remote(), 60_000))).toMatchObject({ code: 'E_REMOTE_ABSENT' });
+    host.handler = serve;
+    expect(await countRemoteBranches(git, remote(), 60_000)).toBe(0); // an empty one is one all the same
+    await pull(remote());
+    await push(remote());
+    const tip = await mustRead(bed.repository, 'main');
+    host.handler = (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+    const wish = { at: AT, suffix: () => 'aabbccdd', watch: {} };
+    expect(await failure(fetchKeeping(bed.repository, remote(), wish))).toMatchObject({ kind: 'absent' });
+    expect(await readRemoteHeads(bed.repository, remote())).toEqual(new Map([['main', tip]]));
+  });
+
   it('that redirects is not followed', async () => {
     host.handler = (request, response) =>
       response.writeHead(302, { location: `https://x.invalid${request.url}` }).end();
@@ -342,6 +368,18 @@ describe('diagnose', () => {
     expect(of('error: unable to create temporary file: Permission denied\n')).toBeInstanceOf(DiskRefusal);
     expect(of(full, false)).toMatchObject({ kind: 'full' });
     expect(of(`remote: ${full.split('\n')[0]}\nerror: remote unpack failed\n`)).toMatchObject({ kind: 'full' });
+  });
+
+  it('is not misled by what a branch is named, and names the object format of a remote', () => {
+    const updates =
+      'From https://git.example/timeout\n - [deleted]         (none)     -> origin/fix-timeout\n' +
+      ' * [new branch]      corrupt    -> origin/corrupt\n   1234567..89abcde  fsck       -> origin/fsck\n';
+    expect(of(`${updates}fatal: something new\n`)).toMatchObject({ kind: 'other' });
+    expect(of(`${updates}fatal: mismatched algorithms: client sha1; server sha256\n`)).toMatchObject({
+      kind: 'format',
+      code: 'E_REMOTE_CORRUPT',
+      message: expect.stringContaining('another object format (sha256)'),
+    });
   });
 
   it.each([

@@ -10,6 +10,7 @@ import { type Repository, RepositoryProblem } from './repository.ts';
 import { configurationProblem } from './repository-config.ts';
 import { branchRef, type Git, type GitCall, type GitOutput, objectId, refName } from './run.ts';
 import type { TransferWatch } from './spawner.ts';
+import { askGit } from './spoken-protocol.ts';
 import { withoutTornPacks } from './torn-packs.ts';
 import type { TransferStage } from './transfer-output.ts';
 
@@ -67,10 +68,11 @@ export async function fetchRemote(repository: Repository, remote: Remote, watch:
   const prefix = remotePrefix(remote);
   // the shared repository holds other brains' branches beside those of the default brain
   const others = prefix === '' ? ['^refs/heads/brain/*'] : [];
-  const fetch = (): Promise<GitOutput> =>
+  const fetch = (env: Readonly<Record<string, string>>): Promise<GitOutput> =>
     runNetwork(repository, remote, {
       brings: true,
       watch,
+      env,
       args: [
         'fetch',
         '--progress',
@@ -87,9 +89,21 @@ export async function fetchRemote(repository: Repository, remote: Remote, watch:
         ...others,
       ],
     });
-  await withJournal(repository, [tracking], () => withoutTornPacks(repository, () => pastWhatPasses(fetch)));
+  const asked = () => askRemote(remote, (env) => pastWhatPasses(() => fetch(env)));
+  const { isGit } = await withJournal(repository, [tracking], () => withoutTornPacks(repository, asked));
   await repository.objectDirectories.fsyncChanged();
+  if (!isGit && (await readRemoteHeads(repository, remote)).size === 0) throw notGit(attemptOn(remote, true));
 }
+
+/** Only over http may something else answer without an error. */
+function askRemote(
+  { address }: Remote,
+  ask: (environment: Readonly<Record<string, string>>) => Promise<GitOutput>,
+): ReturnType<typeof askGit<GitOutput>> {
+  return address.origin === null ? ask({}).then((value) => ({ value, isGit: true })) : askGit(ask);
+}
+
+const notGit = (attempt: Attempt): Error => remoteError('absent', attempt, { stderr: '' });
 
 const PASSING = [
   // Git looks at the heads of all working trees; while one is being made, its head is an object that nobody has.
@@ -179,18 +193,23 @@ async function track(repository: Repository, ref: string, commit: string, at: Da
 
 /** How many branches it shows to this credential. Needs no repository here. Throws RemoteError. */
 export async function countRemoteBranches(git: Git, remote: Remote, withinMs: number): Promise<number> {
+  const attempt = { remote, stage: null, brings: false, silenceMs: withinMs, timeoutMs: withinMs };
   try {
-    const { stdout } = await git.run({
-      args: ['ls-remote', '--heads', '--', remote.address.url],
-      gitDir: NO_REPOSITORY,
-      cwd: '/',
-      config: [...NETWORK_CONFIG, `protocol.${remote.address.transport}.allow=always`],
-      env: networkEnvironment(remote),
-      timeoutMs: withinMs,
-    });
-    return stdout.toString('utf8').split('\n').filter(Boolean).length;
+    const { value, isGit } = await askRemote(remote, (env) =>
+      git.run({
+        args: ['ls-remote', '--heads', '--', remote.address.url],
+        gitDir: NO_REPOSITORY,
+        cwd: '/',
+        config: [...NETWORK_CONFIG, `protocol.${remote.address.transport}.allow=always`],
+        env: { ...networkEnvironment(remote), ...env },
+        timeoutMs: withinMs,
+      }),
+    );
+    const branches = value.stdout.toString('utf8').split('\n').filter(Boolean).length;
+    if (!isGit && branches === 0) throw notGit(attempt);
+    return branches;
   } catch (error) {
-    throw diagnose(error, { remote, stage: null, brings: false, silenceMs: withinMs, timeoutMs: withinMs });
+    throw diagnose(error, attempt);
   }
 }
 
@@ -204,10 +223,15 @@ function attemptOn(remote: Remote, brings: boolean, stage: TransferStage | null 
   return { remote, stage, brings, silenceMs, timeoutMs: transferMs };
 }
 
+interface NetworkCall {
+  readonly brings: boolean;
+  readonly watch: TransferWatch;
+}
+
 async function runNetwork(
   repository: Repository,
   remote: Remote,
-  { brings, watch, ...call }: Pick<GitCall, 'args' | 'answers'> & { brings: boolean; watch: TransferWatch },
+  { brings, watch, env, ...call }: Pick<GitCall, 'args' | 'answers' | 'env'> & NetworkCall,
 ): Promise<GitOutput> {
   const { git, gitDir } = repository;
   // a setting for one host beats those of the command line, so none may have been added since the repository was opened
@@ -220,7 +244,7 @@ async function runNetwork(
       ...call,
       gitDir,
       config: [...NETWORK_CONFIG, `protocol.${remote.address.transport}.allow=always`],
-      env: networkEnvironment(remote),
+      env: { ...networkEnvironment(remote), ...env },
       timeoutMs,
       transfer: {
         silenceMs,

@@ -1,8 +1,8 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
-import { lstat, mkdir, open, readdir, readFile } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEMP_PREFIX } from '../files/staged-contents.ts';
-import { fsyncPath, isAbsent } from '../files/fsync.ts';
+import { fsyncPath, readTextIfPresent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
 /**
@@ -62,10 +62,7 @@ async function configFiles(gitDir: string): Promise<string[]> {
   const perWorktree = ['', ...worktrees.map((name) => join('worktrees', name))].map((part) =>
     join(gitDir, part, 'config.worktree'),
   );
-  const present = await Promise.all(
-    perWorktree.map(async (file) => ((await readOptional(file)) === null ? [] : [file])),
-  );
-  return [join(gitDir, 'config'), ...present.flat()];
+  return [join(gitDir, 'config'), ...perWorktree.filter((file) => readTextIfPresent(file) !== null)];
 }
 
 function isDangerous(key: string, value: string): boolean {
@@ -76,13 +73,13 @@ function isDangerous(key: string, value: string): boolean {
 }
 
 /** True when `gitDir/info/attributes` already says exactly what we need. */
-async function hasAttributes(gitDir: string): Promise<boolean> {
-  return (await readOptional(join(gitDir, 'info', 'attributes'))) === ATTRIBUTES;
+function hasAttributes(gitDir: string): boolean {
+  return readTextIfPresent(join(gitDir, 'info', 'attributes')) === ATTRIBUTES;
 }
 
 /** Makes them say it again where a person changed them. */
 export async function restoreAttributes(gitDir: string): Promise<void> {
-  if (await hasAttributes(gitDir)) return;
+  if (hasAttributes(gitDir)) return;
   await mkdir(join(gitDir, 'info'), { recursive: true });
   await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
   await fsyncPath(join(gitDir, 'info'));
@@ -94,22 +91,13 @@ const HIDDEN_DRAFTS = `${TEMP_PREFIX}*`;
 /** Adds our line to `gitDir/info/exclude`; what a person wrote there stays, and so does a link to somewhere else. */
 export async function hideDrafts(gitDir: string): Promise<void> {
   const file = join(gitDir, 'info', 'exclude');
-  const present = (await readOptional(file)) ?? '';
+  const present = readTextIfPresent(file) ?? '';
   if (present.split('\n').includes(HIDDEN_DRAFTS)) return;
   const stat = await lstat(file).catch(() => null); // absent
   if (stat !== null && !stat.isFile()) return;
   await mkdir(join(gitDir, 'info'), { recursive: true });
   const separator = present === '' || present.endsWith('\n') ? '' : '\n';
   await writeDurable(file, `${separator}${HIDDEN_DRAFTS}\n`, 'a');
-}
-
-async function readOptional(file: string): Promise<string | null> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    if (isAbsent(error)) return null;
-    throw error;
-  }
 }
 
 /** Writes and fsyncs a file; `flags` as for `fs.open`. */

@@ -1,6 +1,7 @@
 /** Fetches, and keeps what the remote took out of its own history. */
 import { type RefMove, moveRefs, readHeads, rescueStamp } from './refs.ts';
-import { fetchRemote, readRemoteHeads, type Remote } from './remote.ts';
+import { RemoteError } from './remote-error.ts';
+import { fetchRemote, readRemoteHeads, type Remote, trackingRef } from './remote.ts';
 import type { Repository } from './repository.ts';
 import { objectId } from './run.ts';
 import type { TransferWatch } from './spawner.ts';
@@ -22,7 +23,12 @@ export async function fetchKeeping(
   { at, suffix, watch }: FetchWish,
 ): Promise<Map<string, string>> {
   const before = await readRemoteHeads(repository, remote);
-  await fetchRemote(repository, remote, watch);
+  try {
+    await fetchRemote(repository, remote, watch);
+  } catch (error) {
+    if (error instanceof RemoteError) await putBack(repository, remote, before, at);
+    throw error;
+  }
   const after = await readRemoteHeads(repository, remote);
   const rewritten = new Map<string, string>();
   for (const [branch, tip] of before) {
@@ -32,6 +38,19 @@ export async function fetchKeeping(
   }
   if (rewritten.size > 0) await keep(repository, rewritten, before, at);
   return rewritten;
+}
+
+/** Git forgets where the remote was before it finds that what answers is no repository, or one of another format. */
+async function putBack(
+  repository: Repository,
+  remote: Remote,
+  before: ReadonlyMap<string, string>,
+  at: Date,
+): Promise<void> {
+  const left = await readRemoteHeads(repository, remote);
+  const gone = [...before].filter(([branch]) => !left.has(branch));
+  const moves = gone.map(([branch, to]) => ({ ref: trackingRef(remote, branch), to, from: null }));
+  if (moves.length > 0) await moveRefs(repository, moves, at);
 }
 
 async function keep(

@@ -70,11 +70,19 @@ function plan(edits: readonly TreeEdit[], left: string[]): Map<string, Step> {
 
 const STEERING = /^\.git(?:modules|attributes|ignore)$/i;
 
+/** Whether git takes an entry of a tree into an index, and so into a working tree. */
+export function isIndexable(path: string, mode: string): boolean {
+  const segments = path.split('/');
+  return segments.every(isNameOfGit) && !(mode === '120000' && /^\.gitmodules$/i.test(segments.at(-1) ?? ''));
+}
+
 /** What `git fsck --strict` would call an error. The names of files are judged before; this is the last look. */
 function isAcceptable(segments: readonly string[], mode: string): boolean {
-  if (segments.some((segment) => segment === '' || segment === '.' || segment === '..' || isDotGit(segment)))
-    return false;
-  return !(mode === '120000' && STEERING.test(segments.at(-1) ?? ''));
+  return segments.every(isNameOfGit) && !(mode === '120000' && STEERING.test(segments.at(-1) ?? ''));
+}
+
+function isNameOfGit(segment: string): boolean {
+  return !/^\.{0,2}$/.test(segment) && !isDotGit(segment);
 }
 
 /** `.git` to any file system: cases, code points that HFS+ ignores, short names, streams and trailing forms of NTFS. */

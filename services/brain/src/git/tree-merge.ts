@@ -1,5 +1,6 @@
 /** Merges the trees of commits and tells what a working tree has to change. Writes objects only. */
-import { type Conflict, type ContentMerge, mergeTrees } from '../domain/merge/tree.ts';
+import { type Conflict, type ContentMerge, mergeTrees, pathsOfBoth } from '../domain/merge/tree.ts';
+import { Slices } from '../thread/slices.ts';
 import { type MergeLimits, MergeThread } from './merge-thread.ts';
 import { readBlob, readTree, type TreeEntry, writeBlobs, writeEditedTree } from './objects.ts';
 import { shownPath } from './path-bytes.ts';
@@ -56,7 +57,7 @@ export async function mergeSides(
   thread: MergeThread,
   { base, ours, theirs }: Sides,
 ): Promise<MergedSides> {
-  const merge = mergeTrees(base, ours, theirs, isCheckedOut);
+  const merge = await new Slices().run(mergeTrees(base, ours, theirs, isCheckedOut));
   const contents: MergedContent[] = [];
   const sizeOf = (path: string): number => Math.max(...[base, ours, theirs].map((tree) => tree.get(path)?.bytes ?? 0));
   for (const content of merge.contents) {
@@ -161,11 +162,16 @@ export interface TreeDifference {
 export async function compareTrees(repository: Repository, before: string, after: string): Promise<TreeDifference> {
   const [old, next] = await Promise.all([readTree(repository, before), readTree(repository, after)]);
   const moves: FileMove[] = [];
-  for (const path of new Set([...old.keys(), ...next.keys()])) {
-    const move = moveOf(path, old.get(path) ?? null, next.get(path) ?? null);
+  const foreign: string[] = [];
+  const slices = new Slices();
+  for (const path of pathsOfBoth(old, next)) {
+    const entry = next.get(path) ?? null;
+    const move = moveOf(path, old.get(path) ?? null, entry);
     if (move !== null) moves.push(move);
+    if (entry !== null && !isCheckedOut(path, entry)) foreign.push(path);
+    if (slices.isOver) await slices.pause();
   }
-  return { moves, foreign: [...next].flatMap(([path, entry]) => (isCheckedOut(path, entry) ? [] : [path])) };
+  return { moves, foreign };
 }
 
 /** Null where nothing changes in any working tree. */

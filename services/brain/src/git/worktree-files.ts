@@ -149,7 +149,8 @@ export function isGone(root: string, path: string, mode: string | undefined): bo
   return stat === null || (stat.isDirectory() && mode !== REPOSITORY_MODE);
 }
 
-function readFileEntry(place: string): ReadEntry | null {
+/** Null when there is no plain file, or it may not be read. */
+export function readFileEntry(place: string): ReadEntry | null {
   const file = openPlain(place);
   if (file === null) return null;
   try {

@@ -6,8 +6,8 @@ import { REPOSITORY_MODE } from '../files/file-entry.ts';
 import { isDirectory, readIfPresent } from '../files/fsync.ts';
 import { type IndexEdit, type IndexEntry, skippedIn } from './index-file.ts';
 import { lockIndex } from './index-lock.ts';
-import { readTreeChanges } from './objects.ts';
-import { decodePaths, encodePath } from './path-bytes.ts';
+import { readRawChanges, readTreeChanges } from './objects.ts';
+import { decodePath, encodePath, nulEnded } from './path-bytes.ts';
 import type { Repository } from './repository.ts';
 import { objectId } from './run.ts';
 import { worktreeGitDir } from './worktree-state.ts';
@@ -24,7 +24,7 @@ export async function readSkipped(repository: Repository, worktree: string): Pro
     workTree: worktree,
     maxOutputBytes: 96 * 1024 * 1024,
   });
-  const lines = decodePaths(stdout);
+  const lines = [...nulEnded(stdout)].map(decodePath);
   return new Set(lines.filter((line) => line.startsWith('S ')).map((line) => line.slice(2)));
 }
 
@@ -142,16 +142,5 @@ async function indexDifference(
     workTree: worktree,
     maxOutputBytes: MAX_DIFFERENCE_BYTES,
   });
-  return parseRaw(stdout);
-}
-
-/** `:<mode> <mode> <oid> <oid> <status>` NUL `<path>` NUL; the first of each pair is the commit's. */
-function parseRaw(stdout: Buffer): Map<string, { mode: string; oid: string } | null> {
-  const fields = decodePaths(stdout);
-  const entries = new Map<string, { mode: string; oid: string } | null>();
-  for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [mode = '', , oid = ''] = (fields[at] ?? '').slice(1).split(' ');
-    entries.set(fields[at + 1] ?? '', mode === '000000' ? null : { mode, oid });
-  }
-  return entries;
+  return readRawChanges(stdout, ([mode = '', , oid = '']) => ({ mode, oid }));
 }

@@ -6,11 +6,14 @@ import { basename, dirname, join } from 'node:path';
 import { filePathProblem } from '@svc/contract/names.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { fsyncPath, fsyncTree, isAbsent } from '../files/fsync.ts';
+import { removeTree } from '../files/remove-tree.ts';
+import { Slices } from '../thread/slices.ts';
 import { scratchPath, withJournal } from './journal.ts';
 import { readTree, resetIndex, type TreeEntry } from './objects.ts';
 import { readHead } from './refs.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { branchRef } from './run.ts';
+import { isIndexable } from './tree-edit.ts';
 import { placeIndex, markSkipped } from './worktree-index.ts';
 import { linkWorktree } from './worktree-links.ts';
 import { isWhole, worktreeGitDir } from './worktree-state.ts';
@@ -100,16 +103,14 @@ async function clearPlace(repository: Repository, dir: string): Promise<void> {
   const gitDir = await worktreeGitDir(repository, dir).catch(() => null);
   const isLinked = gitDir !== null && existsSync(gitDir);
   const isHalfMade = isLinked || (await readdir(dir)).every((name) => name === '.git');
-  if (isHalfMade) await rm(dir, { recursive: true, force: true });
+  if (isHalfMade) await removeTree(dir);
   else await rename(dir, join(dirname(dir), `.lost-${basename(dir)}-${randomUUID()}`));
 }
 
 /** The files of `shown` and the index of `head`, which comes last: a tree without one is known to be half made. */
 export async function fillWorktree(repository: Repository, dir: string, head: string, shown = head): Promise<void> {
-  const tree = [...(await readTree(repository, shown))];
-  const files = tree.filter(([path, entry]) => isCheckedOut(path, entry)).map(([path]) => path);
-  const committed = shown === head ? tree : [...(await readTree(repository, head))];
-  const foreign = committed.filter(([path, entry]) => !isCheckedOut(path, entry)).map(([path]) => path);
+  const { files, foreign: foreignShown } = await sortTree(repository, shown);
+  const foreign = shown === head ? foreignShown : (await sortTree(repository, head)).foreign;
   const indexFile = await scratchPath(repository, 'index');
   try {
     await resetIndex(repository, indexFile, shown);
@@ -133,9 +134,28 @@ export async function fillWorktree(repository: Repository, dir: string, head: st
   }
 }
 
+interface SortedTree {
+  /** What is put into working trees. */
+  readonly files: readonly string[];
+  /** What has its place in the index alone. */
+  readonly foreign: readonly string[];
+}
+
+async function sortTree(repository: Repository, commit: string): Promise<SortedTree> {
+  const files: string[] = [];
+  const foreign: string[] = [];
+  const slices = new Slices();
+  for (const [path, entry] of await readTree(repository, commit)) {
+    if (isCheckedOut(path, entry)) files.push(path);
+    else if (isIndexable(path, entry.mode)) foreign.push(path);
+    if (slices.isOver) await slices.pause();
+  }
+  return { files, foreign };
+}
+
 /** Removes a working tree with all that is in it; the caller has made sure that it is clean. */
 export async function discardWorktree(repository: Repository, dir: string): Promise<void> {
-  await rm(dir, { recursive: true, force: true });
+  await removeTree(dir);
   await pruneWorktrees(repository);
 }
 

@@ -22,6 +22,7 @@ import { attribution } from '../brain/commit-attempt.ts';
 import { gatherEdits } from '../brain/commit-edits.ts';
 import { hiddenSpellings } from '../brain/island-past.ts';
 import { dropWorktree, isWorktreeHeld, type KeptWork, newRescue } from '../brain/drop-worktree.ts';
+import { knownIn, NOTHING_KNOWN } from '../brain/move-files.ts';
 import { COMMIT_REFUSALS, type CommitRefusal, type OpenBrain } from '../brain/open-brain.ts';
 import { defineOperation, onBranch, once, type Served } from './operation.ts';
 
@@ -52,11 +53,12 @@ export const deleteBranch = defineOperation({
     const rescue = newRescue(brain.context);
     const answer = await withBranch<BranchDeleted>(brain, { context, branch }, async (writer, head) => {
       const saved = await saveWork(brain, context, writer, head);
-      const kept = { commit: saved?.commit ?? head, id: rescue };
+      const known = writer === null ? NOTHING_KNOWN : knownIn(writer.tree.table);
+      const kept = { commit: saved?.commit ?? head, id: rescue, known };
       const { repository } = brain.context;
       const without = await hiddenSpellings(brain.context.islands, rows);
       const unmerged = await countUnmerged(repository, { branch, head, without });
-      const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept.commit));
+      const setAside = !(await isWorktreeHeld(repository, treeOf(brain, branch), kept));
       const moves = deletionMoves(branch, rescue, head, saved?.commit ?? null);
       const uncommitted = saved?.files.filter((file) => rows.mayRead(file)).length ?? 0;
       const outcome = await keyed<BranchDeleted>(brain, { context, writer }, moves, {

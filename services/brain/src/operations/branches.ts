@@ -17,7 +17,7 @@ import {
   isNameTaken,
   readHead,
   readHeads,
-  readRefTimes,
+  readCommitTimes,
   resolveReading,
 } from '../git/refs.ts';
 import { branchRef } from '../git/run.ts';
@@ -59,7 +59,8 @@ export const listBranches = defineOperation({
 async function branchRows(brain: OpenBrain, heads: readonly [string, string][], rows: RowView): Promise<BranchRow[]> {
   const divergence = await divergenceFor(brain, rows);
   const trees = await brain.trees.all();
-  const times = await readRefTimes(brain.context.repository);
+  const commits = heads.map(([, commit]) => commit);
+  const times = await readCommitTimes(brain.context.repository, commits);
   const branches: BranchRow[] = [];
   for (const [name, commit] of heads) {
     const writer = trees.get(name);
@@ -73,7 +74,7 @@ async function branchRows(brain: OpenBrain, heads: readonly [string, string][], 
       changedFiles,
       worktree: writer !== undefined,
       ...remote,
-      updatedAt: times.get(name) ?? 0,
+      updatedAt: times.get(commit) ?? 0,
     });
   }
   return branches;

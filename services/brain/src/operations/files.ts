@@ -6,7 +6,7 @@ import { type BranchView, findFile, ListedFile, type ViewedFile } from '../brain
 import { READ_REFUSALS, type ReadRefusal, WRITE_REFUSALS, type WriteRefusal } from '../brain/open-brain.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { RowView } from '../ports.ts';
-import { Slices } from '../search/slices.ts';
+import { Slices } from '../thread/slices.ts';
 import { titleOfText } from '../search/title.ts';
 import { FileOutcome, type FileRequest } from '../writer/staging.ts';
 import {

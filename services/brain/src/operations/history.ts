@@ -5,6 +5,7 @@ import { allow } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
 import type { CommitEntry } from '../git/commits.ts';
 import {
+  changesIn,
   type EntryChange,
   type HistoryFilter,
   type HistoryStep,
@@ -18,6 +19,7 @@ import type { RowView } from '../ports.ts';
 import type { CommitNames } from '../rules/commit-handles.ts';
 import { spellings, unreadableEver } from '../brain/island-past.ts';
 import { READ_REFUSALS } from '../brain/open-brain.ts';
+import { Slices } from '../thread/slices.ts';
 import { ChangedFile } from '../files/file-table.ts';
 import { decision, defineOperation, list, onBranch } from './operation.ts';
 
@@ -94,10 +96,13 @@ async function readPage(
   const steps = await readHistory(repository, { from, filter, start, limit: limit + 1 }).catch(tooLong);
   const page = steps.slice(0, limit);
   const [entries, changes] = await Promise.all([readEntries(repository, page), readChangesOf(repository, page)]);
-  const shown = page.flatMap((step, index) => {
-    const row = rowOf(step, entries[index], visible(changes.get(step.commit) ?? [], filter, rows), names);
-    return row === null || isHiddenAlone(step, row, seer) ? [] : [row];
-  });
+  const slices = new Slices();
+  const shown: HistoryRow[] = [];
+  for (const [index, step] of page.entries()) {
+    const files = await visible(changes.get(step.commit), { filter, rows, slices });
+    const row = rowOf(step, entries[index], files, names);
+    if (row !== null && !isHiddenAlone(step, row, seer)) shown.push(row);
+  }
   return { rows: shown, next: steps.length > limit ? start + limit : null };
 }
 
@@ -113,12 +118,31 @@ function filterFor(path: string | null, { rows, names, unreadable }: Seer): Hist
   return readable.length === 0 ? null : { only: readable.flatMap(spellings), without };
 }
 
-function visible(changes: readonly EntryChange[], { only }: HistoryFilter, rows: RowView): ChangedFile[] {
-  return changes.flatMap((entry) => {
+type VisibleFiles = Pick<HistoryRow, 'files' | 'count'>;
+
+interface Visibility {
+  readonly filter: HistoryFilter;
+  readonly rows: RowView;
+  readonly slices: Slices;
+}
+
+/** All are counted, and the first are named. */
+async function visible(
+  told: Buffer | undefined,
+  { filter: { only }, rows, slices }: Visibility,
+): Promise<VisibleFiles> {
+  const files: ChangedFile[] = [];
+  let count = 0;
+  for (const entry of told === undefined ? [] : changesIn(told)) {
     const file = entry.onDisk.normalize('NFC');
     const isMeant = only === null || only.includes(entry.onDisk) || only.includes(file);
-    return isMeant && rows.mayRead(file) && rows.mayRead(entry.onDisk) ? [{ file, change: kindOf(entry) }] : [];
-  });
+    if (isMeant && rows.mayRead(file) && rows.mayRead(entry.onDisk)) {
+      count += 1;
+      if (files.length < LISTED_FILES) files.push({ file, change: kindOf(entry) });
+    }
+    if (slices.isOver) await slices.pause();
+  }
+  return { files, count };
 }
 
 export function kindOf({ before, after }: Pick<EntryChange, 'before' | 'after'>): ChangedFile['change'] {
@@ -133,7 +157,7 @@ function isHiddenAlone({ parents }: HistoryStep, { count }: HistoryRow, { names,
 function rowOf(
   { commit, parents }: HistoryStep,
   entry: CommitEntry | undefined,
-  files: readonly ChangedFile[],
+  files: VisibleFiles,
   names: CommitNames,
 ): HistoryRow | null {
   if (entry === undefined) return null;
@@ -145,7 +169,6 @@ function rowOf(
     at: authoredAt.getTime(),
     message: names.shownText(message.slice(0, MESSAGE_LENGTH)),
     ...(agent === undefined ? {} : { agent }),
-    files: files.slice(0, LISTED_FILES),
-    count: files.length,
+    ...files,
   };
 }

@@ -1,6 +1,6 @@
 /** A step of the writer that changes a branch as an area of files, and what a path means in it. */
 import { CallError } from '@svc/contract/codes.ts';
-import type { Decision } from '@svc/contract/decision.ts';
+import { type Decision, type Denial, deny } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
 import { isEmptyFolder } from '../files/empty-folders.ts';
 import type { FileEntry } from '../files/file-entry.ts';
@@ -71,11 +71,26 @@ export function meantBy({ rows }: Write, writer: BranchWriter, path: string): Me
   return other === undefined ? null : { kind: 'file', entry: other };
 }
 
-/** The limit that they exceed together, or the file that is too large for a step; null = none. */
-export function exceeds(entries: readonly FileEntry[]): { readonly limit: number } | { readonly path: string } | null {
+/** Why they are more than one step takes; null = they are not. */
+export function exceeds(entries: readonly FileEntry[]): Denial<'E_LIMIT'> | null {
   const large = entries.find(({ kind }) => kind === 'large');
-  if (large !== undefined) return { path: large.path };
-  if (entries.length > STEP_LIMITS.files) return { limit: STEP_LIMITS.files };
-  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
-  return bytes > STEP_LIMITS.bytes ? { limit: STEP_LIMITS.bytes } : null;
+  if (large !== undefined) {
+    const { path } = large;
+    return deny(
+      'E_LIMIT',
+      { path },
+      `${path} is larger than 1 MiB: only a person changes it, in the folder of the brain.`,
+    );
+  }
+  const { files, bytes } = STEP_LIMITS;
+  if (entries.length > files) {
+    return deny(
+      'E_LIMIT',
+      { limit: files },
+      `More than ${files} files at once: take the directories below one by one.`,
+    );
+  }
+  const total = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+  if (total <= bytes) return null;
+  return deny('E_LIMIT', { limit: bytes }, `More than ${bytes} bytes at once: take the directories below one by one.`);
 }

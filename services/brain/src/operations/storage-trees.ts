@@ -78,7 +78,7 @@ function planCopy(
   if (inTheWay.some(({ kind }) => !overwrite || kind !== meant.kind)) return deny('E_FILE_EXISTS', { path: dest });
   const entries = copied(write, meant);
   const excess = exceeds(entries);
-  if (excess !== null) return deny('E_LIMIT', excess);
+  if (excess !== null) return excess;
   const nameOf = (path: string): string =>
     meant.kind === 'file' ? dest : prefixOf(dest) + path.slice(prefixOf(from).length);
   return allow({ dest, sources: entries.map(({ path }) => ({ from: path, to: nameOf(path) })) });
@@ -174,7 +174,7 @@ function removeFolder(
   const denial = below.length === 0 ? rows.writeDenial(path) : null;
   if (denial !== null) throw new CallError(denial);
   const excess = exceeds(below);
-  if (excess !== null) return deny('E_LIMIT', excess);
+  if (excess !== null) return excess;
   for (const entry of below) {
     const removal = stageRemoval(write, staging, entry.path, null);
     if (!removal.ok) return removal;

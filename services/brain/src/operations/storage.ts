@@ -7,6 +7,7 @@ import { findFile, type ListedFile, type ViewedFile } from '../brain/branch-view
 import { READ_REFUSALS } from '../brain/open-brain.ts';
 import { decodeText, type EntryKind } from '../files/file-entry.ts';
 import { inOrder, namesBelow, prefixOf, type TreeName } from '../storage/domain/tree-names.ts';
+import { Slices } from '../thread/slices.ts';
 import { type Seen, seen, shownFile, shownListed } from './files.ts';
 import { decision, defineOperation, list, noteDenial, onBranch, page } from './operation.ts';
 
@@ -160,7 +161,14 @@ export const listStored = defineOperation({
 });
 
 async function namesIn({ view, rows }: Seen, { directory, deep }: FolderQuestion): Promise<TreeName[]> {
-  const readable = Array.from(await view.paths()).filter(rows.mayRead);
+  const prefix = prefixOf(directory);
+  const readable: string[] = [];
+  const slices = new Slices();
+  // A copy: what is there may change meanwhile.
+  for (const path of Array.from(await view.paths())) {
+    if (slices.isOver) await slices.pause();
+    if (path.startsWith(prefix) && rows.mayRead(path)) readable.push(path);
+  }
   const names = namesBelow(readable, directory, deep);
   const known = new Set(names.map(({ path }) => path));
   const empty = view.emptyFolders(directory).filter((path) => !known.has(path) && rows.mayRead(path));

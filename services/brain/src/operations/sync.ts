@@ -1,7 +1,7 @@
 /** Pull and push of one branch: the network outside the queue, what changes the branch inside it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { CallError, REFUSALS } from '@svc/contract/codes.ts';
+import { REFUSALS } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
@@ -9,7 +9,6 @@ import { readRef } from '../git/refs.ts';
 import { countNew } from '../git/history.ts';
 import { readRemoteHeads, trackingRef } from '../git/remote.ts';
 import { RemoteError } from '../git/remote-error.ts';
-import { RepositoryProblem } from '../git/repository.ts';
 import { noteSync } from '../store/sync-store.ts';
 import type { BranchWriter } from '../writer/branch-writer.ts';
 import { integrate } from '../brain/integrate.ts';
@@ -138,16 +137,11 @@ export async function tried<Value>(
   try {
     return await direction(sync);
   } catch (error) {
-    if (error instanceof RemoteError) {
-      const { kind, detail } = error;
-      const { log } = sync.brain.context.platform;
-      log.warn({ brain: sync.brain.context.name, remote: sync.remote.name, kind, detail }, 'a remote failed');
-      return refusalOf(error, sync);
-    }
-    if (!(error instanceof RepositoryProblem)) throw error;
-    await sync.brain.presentHead(sync.branch);
-    // its configuration became dangerous while it was open
-    throw new CallError('BRAIN_LOAD_FAIL', error.message, {}, 503);
+    if (!(error instanceof RemoteError)) throw error;
+    const { kind, detail } = error;
+    const { name, platform } = sync.brain.context;
+    platform.log.warn({ brain: name, remote: sync.remote.name, kind, detail }, 'a remote failed');
+    return refusalOf(error, sync);
   }
 }
 

@@ -8,7 +8,7 @@ import { eventResources } from '../domain/resource-keys.ts';
 import { resolveCommit } from '../git/refs.ts';
 import { decision, defineOperation, list, noteDenial, page, type Served } from '../operations/operation.ts';
 import type { CommitNames } from '../rules/commit-handles.ts';
-import { Slices } from '../search/slices.ts';
+import { Slices } from '../thread/slices.ts';
 import { readCitations, readLatest } from './citation-rows.ts';
 import { Citation, citedWish, decideCited } from './domain/citation.ts';
 import { filesMeant, Resolution, spellingsOf } from './domain/resolution.ts';

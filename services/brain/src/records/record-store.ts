@@ -42,14 +42,7 @@ export function createRecordStore({ change }: Pick<ServiceStore, 'change'>, ids:
       change(call, (unit) => track(unit, wish, ids.next('res')), { inTurnOf: turnOf(wish) }),
     /** Under an id that its asker has made: noted once. */
     note: (call: ChangeCall, wish: TrackWish, id: string): Promise<Once<{ id: string; at: number }, 'E_QUOTA'>> =>
-      change(
-        call,
-        async (unit) => {
-          const [earlier] = await readResolutions(unit.tx, wish.place.brainId, [id]);
-          return earlier === undefined ? track(unit, wish, id) : allow({ id, at: earlier.at });
-        },
-        { inTurnOf: turnOf(wish) },
-      ),
+      change(call, (unit) => track(unit, wish, id), { inTurnOf: turnOf(wish) }),
   };
 }
 
@@ -73,6 +66,7 @@ async function cite(
   return allow({ id });
 }
 
+/** What is there under that id stays as it is. */
 async function track(
   { tx, emit }: Work,
   { place, resolution, actor: by, resources }: TrackWish,
@@ -81,6 +75,7 @@ async function track(
   const { brain, brainId } = place;
   await holdBrain(tx, place);
   const at = await insertResolution(tx, brainId, { id, ...resolution });
+  if (at === null) return earlierOf(tx, brainId, id);
   const limit = { items: RESOLUTION_LIMITS.resolutions, bytes: 0 };
   if (!(await takeRoom(tx, { kind: 'resolutions', scope: brainId }, ONE, limit)))
     return deny('E_QUOTA', { limit: limit.items });
@@ -88,4 +83,14 @@ async function track(
   const meant = workspace === null ? {} : { workspace };
   emit({ name: 'resolution:tracked', ...meant, payload: { brain, branch, id, file, by, resources: [...resources] } });
   return allow({ id, at });
+}
+
+async function earlierOf(
+  tx: Work['tx'],
+  brainId: string,
+  id: string,
+): Promise<Decision<{ id: string; at: number }, never>> {
+  const [earlier] = await readResolutions(tx, brainId, [id]);
+  if (earlier === undefined) throw new Error('a note that is there has no row');
+  return allow({ id, at: earlier.at });
 }

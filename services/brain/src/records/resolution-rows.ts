@@ -7,12 +7,12 @@ export interface NewResolution extends Omit<Resolution, 'at'> {
   readonly workspace: string | null;
 }
 
-/** Answers when it was noted, in ms since the epoch. */
-export async function insertResolution(tx: SqlClient, brainId: string, noted: NewResolution): Promise<number> {
+/** Answers when it was noted, in ms since the epoch; null = it is there under that id, also when another process noted it meanwhile. */
+export async function insertResolution(tx: SqlClient, brainId: string, noted: NewResolution): Promise<number | null> {
   const { id, file, change, changedBy, by, branch, workspace } = noted;
   const [row] = await tx.$queryRawUnsafe<{ at: number }[]>(
     `INSERT INTO brain.brain_resolutions (brain_id, id, file, change, changed_by, by, branch, workspace, at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp()) ON CONFLICT DO NOTHING
      RETURNING (extract(epoch from at) * 1000)::double precision AS at`,
     brainId,
     id,
@@ -23,7 +23,7 @@ export async function insertResolution(tx: SqlClient, brainId: string, noted: Ne
     branch,
     workspace,
   );
-  return Math.round(row?.at ?? 0);
+  return row === undefined ? null : Math.round(row.at);
 }
 
 export interface ResolutionWish {

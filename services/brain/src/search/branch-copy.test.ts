@@ -8,6 +8,7 @@ import { AnalysisCache } from './analysis-cache.ts';
 import { BranchIndex } from './branch-index.ts';
 import { IndexMemory } from './index-memory.ts';
 import type { SearchRequest } from './search-answer.ts';
+import { noteDifferences, PendingChanges } from './pending-changes.ts';
 import { SearchIndex } from './search-index.ts';
 
 const FILES = 400;
@@ -123,16 +124,37 @@ test('a branch of other files is made of its own', async () => {
   expect([cache.size, cache.dictionary.size]).toEqual([0, 0]);
 });
 
-test('what changed while it was copied is no copy, and holds nothing', () => {
+/** Runs it to its end; `after` so many steps. */
+function stepsOf(copying: Generator<void, SearchIndex | null>, after = 0): { count: number; copy: SearchIndex | null } {
+  for (let count = after; ; count += 1) {
+    const step = copying.next();
+    if (step.done === true) return { count, copy: step.value };
+  }
+}
+
+test('what changed while it was copied is no copy, and holds nothing, however far the copy had come', () => {
   const cache = new AnalysisCache();
   const index = new SearchIndex(cache);
   for (const [file, content] of whole()) index.set({ file, content, hash: sha(content), chain: 0 });
-  const copying = SearchIndex.copyOf(index);
-  expect(copying.next().done).toBe(false);
-  index.delete('n7.md');
-  let step = copying.next();
-  while (step.done !== true) step = copying.next();
-  expect(step.value).toBeNull();
+  const { count, copy } = stepsOf(SearchIndex.copyOf(index));
+  for (const _step of copy?.dissolve() ?? []);
+  // Others are let in between its files.
+  expect(count).toBeGreaterThan(FILES);
+  for (const [changed, before] of [1, count - FILES / 2].entries()) {
+    const copying = SearchIndex.copyOf(index);
+    for (let step = 0; step < before; step += 1) expect(copying.next().done).toBe(false);
+    index.delete(`n${changed}.md`);
+    expect(stepsOf(copying, before).copy).toBeNull();
+  }
   for (const _step of index.dissolve());
   expect([cache.size, cache.dictionary.size]).toEqual([0, 0]);
+});
+
+test('a look at what differs lets others in between its files', () => {
+  const wanted = new Map(whole().map(([file, content]) => [file, sha(content)] as const));
+  const pending = new PendingChanges();
+  const index = { files: () => ['gone.md'], hashOf: () => null };
+  const looking = noteDifferences(index, wanted, pending, { isLeft: () => false });
+  expect([...looking].length).toBe(FILES + 1);
+  expect(pending.size).toBe(FILES + 1);
 });

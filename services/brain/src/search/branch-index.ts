@@ -15,7 +15,7 @@ import type { RowChains } from '../ports.ts';
 import { RuledIndex } from './ruled-index.ts';
 import type { IndexStats, SearchIndex } from './search-index.ts';
 import { copyOfNearest } from './sibling-copy.ts';
-import { Slices } from './slices.ts';
+import { Slices } from '../thread/slices.ts';
 import { analyseTexts } from './text-analyser.ts';
 import { lendTexts } from './text-loan.ts';
 import { type ReadText, readTexts, type TextSource } from './text-source.ts';
@@ -250,7 +250,7 @@ export class BranchIndex implements TendedIndex {
     try {
       const index = (await this.#copied()) ?? (await new IndexMaker(making).make());
       const ruled = new RuledIndex(index, { ...this.#options, onTextWanted: (path) => this.#wantText(path) });
-      noteDifferences(ruled, this.#wanted, this.#pending, this.#room);
+      await new Slices().run(noteDifferences(ruled, this.#wanted, this.#pending, this.#room));
       this.#index = ruled;
       this.#changes.reset(0);
       return ruled;
@@ -262,7 +262,7 @@ export class BranchIndex implements TendedIndex {
 
   async #copied(): Promise<SearchIndex | null> {
     const { memory } = this.#options;
-    const index = await copyOfNearest(this.#wanted, this.#siblings(), memory);
+    const index = await copyOfNearest(this.#wanted, () => this.#siblings(), memory);
     // The snapshot, if there is one, is not read.
     if (index !== null) this.#saver?.beginAnew(this.#wanted.keys(), memory.now());
     return index;

@@ -2,7 +2,7 @@ import { analyseQuery, scanWords, textPieces } from './analysis.ts';
 import { stem } from './stem.ts';
 import { inverseFrequency } from './bm25.ts';
 import { countNewlines, sentenceSpans } from './sentences.ts';
-import { Slices } from './slices.ts';
+import { Slices } from '../thread/slices.ts';
 
 /** A sentence next to a good one is worth this share of its gain: evidence seldom ends at a full stop. Chosen, not measured. */
 const CONTEXT_SHARE = 0.25;

@@ -7,7 +7,7 @@ import type { IndexSaver } from './index-saver.ts';
 import { formatOf } from './passages.ts';
 import type { FileIdentity } from './row-store.ts';
 import { SearchIndex } from './search-index.ts';
-import { Slices } from './slices.ts';
+import { Slices } from '../thread/slices.ts';
 import { analyseTexts } from './text-analyser.ts';
 import { readTexts, type TextReading } from './text-source.ts';
 

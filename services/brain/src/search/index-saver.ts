@@ -5,7 +5,7 @@ import type { AnalysisCache } from './analysis-cache.ts';
 import type { IndexedFile } from './row-store.ts';
 import type { RuledIndex } from './ruled-index.ts';
 import { BlockFiles, blockRuns, encodeFiles } from './snapshot.ts';
-import { Slices } from './slices.ts';
+import { Slices } from '../thread/slices.ts';
 import { TermNumbers } from './snapshot-block.ts';
 import { SnapshotLog } from './snapshot-log.ts';
 

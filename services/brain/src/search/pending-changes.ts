@@ -72,18 +72,23 @@ export class PendingChanges {
   }
 }
 
-/** Notes what of an index is not as it is wanted: by path the hash, null = whatever the source has. */
-export function noteDifferences(
+/**
+ * Notes what of an index is not as it is wanted: by path the hash, null = whatever the source has. What changes between
+ * its steps is noted by whoever changes it.
+ */
+export function* noteDifferences(
   index: Pick<RuledIndex, 'files' | 'hashOf'>,
   wanted: ReadonlyMap<string, string | null>,
   pending: PendingChanges,
   room: Pick<IndexRoom, 'isLeft'>,
-): void {
+): Generator<void, void> {
   for (const file of index.files()) {
     if (!wanted.has(file) && !pending.has(file)) pending.note(file, undefined, null);
+    yield;
   }
   for (const [path, hash] of wanted) {
     const isHeld = hash === null ? index.hashOf(path) !== null : index.hashOf(path) === hash;
     if (!isHeld && !pending.has(path) && !room.isLeft(path)) pending.note(path, hash, null);
+    yield;
   }
 }

@@ -1,7 +1,7 @@
 import { analyseQuery, scanWords, textPieces } from './analysis.ts';
 import { stem } from './stem.ts';
 import { B, inverseFrequency, K1, roundScore } from './bm25.ts';
-import { Slices } from './slices.ts';
+import { Slices } from '../thread/slices.ts';
 
 /** Chosen, not measured: a caller gives a handful of texts, and there is no collection of such. */
 const WEIGHTS = { bm25: 0.6, share: 0.25, proximity: 0.15 } as const;

@@ -198,6 +198,10 @@ export class RowStore {
       this.files.set(entry.file, entry);
       entry.analysed.hold();
       this.cache.dictionary.hold(entry.nameTokens);
+      yield;
+      if (other.changes === changes) continue;
+      yield* this.dissolve();
+      return false;
     }
     return true;
   }

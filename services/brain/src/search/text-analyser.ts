@@ -3,7 +3,7 @@ import type { AnalysedFile } from './analysed-file.ts';
 import type { AnalysisCache } from './analysis-cache.ts';
 import type { AnalysisThread, TextToAnalyse } from './analysis-thread.ts';
 import { RestoredTerms } from './snapshot-block.ts';
-import { Slices } from './slices.ts';
+import { Slices } from '../thread/slices.ts';
 
 /** UTF-16 units that are analysed in a few slices of the main thread. */
 const SMALL_WORK = 64 * 1024;

@@ -1,6 +1,6 @@
 /** Texts as they are kept elsewhere, read when they are to be analysed. */
 import { hash as digest } from 'node:crypto';
-import { Slices } from './slices.ts';
+import { Slices } from '../thread/slices.ts';
 
 export interface TextSource {
   /** What the file holds now; null when it is gone or no text. */

@@ -93,7 +93,10 @@ test('a large file of a person is read in pieces, listed, and never replaced', a
   expect(Buffer.concat(pieces).equals(large)).toBe(true);
   expect(await user.no('svc_storage_write', { path: 'large.bin', content: 'x' })).toMatchObject({ code: 'E_CONFLICT' });
   expect(await user.no('svc_storage_rm', { path: 'large.bin' })).toMatchObject({ code: 'E_CONFLICT' });
-  expect(await user.no('svc_storage_cp', { src: 'large.bin', dest: 'other.bin' })).toMatchObject({ code: 'E_LIMIT' });
+  expect(await user.no('svc_storage_cp', { src: 'large.bin', dest: 'other.bin' })).toMatchObject({
+    code: 'E_LIMIT',
+    error: 'large.bin is larger than 1 MiB: only a person changes it, in the folder of the brain.',
+  });
 });
 
 test('directories: listed with what lies in them, page by page, and told from files', async () => {
@@ -186,8 +189,13 @@ test('copying: a file, a directory as a whole, over what is there only when aske
 test('more than a step takes is refused, with nothing removed or copied', async () => {
   mkdirSync(join(root(), 'many'));
   for (let n = 0; n < 1001; n += 1) writeFileSync(join(root(), 'many', `${n}.md`), 'x');
-  expect(await user.no('svc_storage_rm', { path: 'many', recursive: true })).toMatchObject({ code: 'E_LIMIT' });
-  expect(await user.no('svc_storage_cp', { src: 'many', dest: 'more' })).toMatchObject({ code: 'E_LIMIT' });
+  const refusal = {
+    code: 'E_LIMIT',
+    limit: 1000,
+    error: 'More than 1000 files at once: take the directories below one by one.',
+  };
+  expect(await user.no('svc_storage_rm', { path: 'many', recursive: true })).toMatchObject(refusal);
+  expect(await user.no('svc_storage_cp', { src: 'many', dest: 'more' })).toMatchObject(refusal);
   expect(readdirSync(join(root(), 'many'))).toHaveLength(1001);
 });
 

@@ -1,7 +1,7 @@
 /** The lease rows, and the section in which a brain is written: its row locked, so no lease can change meanwhile. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Statement } from '@svc/runtime/transaction.ts';
-import type { LeaseRow } from '../domain/lease.ts';
+import { GUEST_LEASE_MS, type LeaseRow } from '../domain/lease.ts';
 
 /** What a transaction that may write sees of its brain. `now` is the database's clock, ms since the epoch. */
 interface EnteredSection {
@@ -108,6 +108,36 @@ export async function writeLease(transaction: SqlClient, brain: string, { fence,
 }
 
 const NOBODY = { agentId: null, verified: false, session: null, secretHash: null, acquiredAt: null, expiresAt: null };
+
+interface MembersLease {
+  readonly brain: string;
+  readonly agentId: string;
+  readonly fence: number;
+  /** Where the brain is at home. */
+  readonly workspace: string;
+}
+
+const GUEST_LEASE = `interval '${GUEST_LEASE_MS} milliseconds'`;
+
+/** Live leases of known holders that last longer than those of guests may. */
+export async function readMembersLeases(client: SqlClient): Promise<MembersLease[]> {
+  return client.$queryRawUnsafe<MembersLease[]>(
+    `SELECT l.brain, l.agent_id AS "agentId", l.fence::float8 AS fence, h.workspace
+     FROM brain.brain_leases l JOIN brain.brain_homes h ON h.brain = l.brain
+     WHERE l.verified AND l.expires_at > greatest(clock_timestamp(), l.acquired_at + ${GUEST_LEASE})`,
+  );
+}
+
+/** Its holder holds it as a guest does from now on. */
+export async function boundLease(client: SqlClient, { brain, agentId, fence }: MembersLease): Promise<void> {
+  await client.$executeRawUnsafe(
+    `UPDATE brain.brain_leases SET expires_at = least(expires_at, greatest(clock_timestamp(), acquired_at + ${GUEST_LEASE}))
+     WHERE brain = $1 AND agent_id = $2 AND fence = $3::bigint`,
+    brain,
+    agentId,
+    fence,
+  );
+}
 
 /** Frees leases past their time, for their event's sake; every statement that looks treats them as free already. */
 export async function freeExpiredLeases(transaction: SqlClient): Promise<ExpiredLease[]> {

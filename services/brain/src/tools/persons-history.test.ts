@@ -54,18 +54,6 @@ it('tells of the history beside an index that is damaged', async () => {
   expect(git('status', '--porcelain')).toBe('');
 });
 
-it('does not say of a read that git did not take a change', async () => {
-  await node.call('brain_save', { name: 'a', content: 'later', message: 'second' });
-  git('config', 'uploadpack.allowFilter', 'true');
-  const partial = `${brain}-partial`;
-  const clone = ['clone', '-q', '--filter=blob:none', `file://${root()}`, join(bed.dataDir, 'brains', partial)];
-  execFileSync('git', clone, { stdio: 'ignore' });
-  expect(await node.call('brain_read', { name: 'a', brain: partial })).toMatchObject({ content: 'later' });
-  const past = node.call('brain_read', { name: 'a', at: git('rev-parse', 'main~1'), brain: partial });
-  const cause = { code: 'SERVICE_UNAVAILABLE', message: expect.stringContaining('Git could not read') };
-  await expect(past).rejects.toMatchObject({ cause });
-});
-
 it('lets no grafts cut the history short, nor a backup, which could not be restored then', async () => {
   await node.call('brain_save', { name: 'b', content: '2', message: 'second' });
   writeFileSync(join(root(), '.git/info/grafts'), `${git('rev-parse', 'main')}\n`);

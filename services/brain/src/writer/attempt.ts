@@ -1,5 +1,6 @@
 /** One try at changing files of a working tree: what is on disk because of it, and how to take it in or back. */
 import { CallError } from '@svc/contract/codes.ts';
+import { stoodStillWith } from '@svc/runtime/timely.ts';
 import {
   type AppliedChanges,
   applyChanges,
@@ -82,7 +83,7 @@ export class Attempt {
     const { transaction, isEvolving } = section;
     this.#noticed = tree.takeNoticed();
     const hides = brain.rules.lastHiding(brain.name);
-    recordNoticed({ brain, branch: tree.branch, hides }, section, this.#noticed, 'external');
+    await recordNoticed({ brain, branch: tree.branch, hides }, section, this.#noticed, 'external');
     await this.#noteHomes(transaction);
     // The server may have ended the section meanwhile, and another process have deleted what would be placed here.
     if (this.#stoodStill()) await transaction.$queryRawUnsafe('SELECT');
@@ -245,8 +246,7 @@ export class Attempt {
   }
 
   #stoodStill(): boolean {
-    const { bus, clock } = this.#place.brain.platform;
-    return bus.sinceGivenUpMs(true) <= clock.now() - this.#since;
+    return stoodStillWith(this.#place.brain.platform, { since: this.#since, repeatable: true });
   }
 
   #release(): void {

@@ -185,7 +185,7 @@ export class BranchWriter {
     const noticed = this.tree.takeNoticed();
     try {
       await writeSection(brain, deadlineAt, async (section) => {
-        recordNoticed(place, section, noticed, source);
+        await recordNoticed(place, section, noticed, source);
         if (cleared.length > 0) await resolveConflicts(section.transaction, brain.name, this.tree.branch, cleared);
       });
     } catch (error) {

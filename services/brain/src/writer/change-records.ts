@@ -2,10 +2,11 @@
 import type { EventPayload } from '@svc/contract/events.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
 import { eventResources } from '../domain/resource-keys.ts';
-import type { NoticedDifferences } from '../files/noticed-changes.ts';
+import type { NoticedChange, NoticedDifferences } from '../files/noticed-changes.ts';
 import type { HidesFields } from '../ports.ts';
 import { type CatalogueChange, catalogueStatements } from '../store/catalogue.ts';
 import type { WriteSection } from '../store/lease-store.ts';
+import { Slices } from '../thread/slices.ts';
 import type { BrainContext } from './context.ts';
 
 export type ChangeSource = EventPayload<'brain:change'>['source'];
@@ -17,15 +18,31 @@ interface NoticedPlace {
   readonly hides: HidesFields;
 }
 
+/** What is sent to the database at once: the first look at a large tree notices all that is in it. */
+const RECORDED_AT_ONCE = 500;
+
 /** Records what others changed. */
-export function recordNoticed(
-  { brain, branch, hides }: NoticedPlace,
+export async function recordNoticed(
+  place: NoticedPlace,
   section: Pick<WriteSection, 'soon'>,
   noticed: NoticedDifferences,
   source: ChangeSource,
-): void {
+): Promise<void> {
   if (noticed.size === 0) return;
   const changes = noticed.changes();
+  const slices = new Slices();
+  for (let start = 0; start < changes.length; start += RECORDED_AT_ONCE) {
+    recordChanges(place, section, changes.slice(start, start + RECORDED_AT_ONCE), source);
+    if (slices.isOver) await slices.pause();
+  }
+}
+
+function recordChanges(
+  { brain, branch, hides }: NoticedPlace,
+  section: Pick<WriteSection, 'soon'>,
+  changes: readonly NoticedChange[],
+  source: ChangeSource,
+): void {
   const rows: CatalogueChange[] = changes.map(({ path, entry }) =>
     entry === null ? { removed: path } : { entry, by: source },
   );

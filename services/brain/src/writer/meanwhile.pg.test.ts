@@ -142,7 +142,7 @@ await onPostgres((open) => {
     let isBegun = false;
     const answer = await whileWaiting(
       () => {
-        node.bus.sinceGivenUpMs = () => (isBegun ? 0 : Number.POSITIVE_INFINITY);
+        node.bus.sinceGivenUpMs = () => (isBegun ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
         return write('a.md', 'ours');
       },
       async () => {

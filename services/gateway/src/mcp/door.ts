@@ -107,7 +107,7 @@ function furnishing(
 
 /** No task of the room outlives the gateway that began it. */
 function noResume(): ResumeTask {
-  return () => () => Promise.reject(new CallError('E_OUTCOME_UNKNOWN'));
+  return () => Promise.reject(new CallError('E_OUTCOME_UNKNOWN'));
 }
 
 function byPath(main: McpProtocol, fixtures: McpProtocol): Protocol {

@@ -14,6 +14,7 @@ export interface Stream {
   note(key: string, message: object): void;
   /** A line that carries nothing, so that nobody on the way takes the connection for dead. */
   comment(): void;
+  /** Who has not taken all that was sent within two seconds loses the rest. */
   end(last?: object): void;
 }
 
@@ -27,6 +28,7 @@ interface OpeningParts {
 }
 
 const ALL = '';
+const TAKEN_WITHIN_MS = 2000;
 const TRY_AGAIN = { retryAfterMs: 1000 };
 
 export function createOpenStream({ writer, metrics, limits }: OpeningParts): OpenStream {
@@ -84,8 +86,12 @@ function startStream(exchange: HttpExchange, { headersFor }: Pick<ReplyWriter, '
     // To a client that reads nothing, nothing more is written.
     comment: () => void (response.writableNeedDrain || write(':\n\n')),
     end(last) {
+      if (response.writableEnded) return;
       if (last !== undefined) send(last);
       response.end();
+      // A client that reads nothing would never let go of it.
+      const giveUp = setTimeout(() => response.destroy(), TAKEN_WITHIN_MS);
+      response.once('close', () => clearTimeout(giveUp));
     },
   };
 }
@@ -113,6 +119,7 @@ export class Replying {
   finish(text: string): void {
     if (this.#stream === null) return this.#writer.json(this.#exchange, 200, text);
     this.#stream.sendText(text);
-    this.#stream.end();
+    // Not as a stream ends: a reply is taken as slowly as its client likes.
+    this.#exchange.response.end();
   }
 }

@@ -57,11 +57,12 @@ export function createServiceRoom(parts: ServiceRoomParts): ServiceRoom {
     // What changes the list of resources is told by events, to each as far as it may hear of it.
     lists: { tools: directory.onToolsChanged, resources: () => () => {} },
     isResource: (uri) => resourcePlace(uri) !== null,
-    resume: (calling) => (stored) => {
+    resume: (calling) => async (stored) => {
       const { name, args, key, sessionName } = stored;
       calling.exchange.sessionName = sessionName ?? undefined;
-      // Judged anew: who asks now may have lost what allowed the call.
-      return workOf(prepare({ name, args: { ...args }, metaKey: undefined, ownKey: key }, calling), calling);
+      // Judged anew: who asks now may do less than who began it, or have lost what allowed the call.
+      const prepared = await prepare({ name, args: { ...args }, metaKey: undefined, ownKey: key }, calling);
+      return workOf(prepared, calling);
     },
   };
 }
@@ -107,7 +108,10 @@ function mayTakeLong({ directory }: ServiceRoomParts, { name, args }: CalledTool
   return route !== undefined && route.card.deadlineMs > DEFAULT_DEADLINE_MS;
 }
 
-async function resultOf(preparing: Promise<PreparedCall>, { tally, exchange }: Calling): Promise<Answered> {
+async function resultOf(
+  preparing: PreparedCall | Promise<PreparedCall>,
+  { tally, exchange }: Calling,
+): Promise<Answered> {
   try {
     const { body, refusal, card, replayed } = await (await preparing).send();
     exchange.replayed = replayed;
@@ -143,7 +147,7 @@ async function callAsTask({ prepare, tasks }: ServiceRoomParts, called: CalledTo
 }
 
 /** Counted when it is done, as what it then is. */
-function workOf(preparing: Promise<PreparedCall>, { exchange, visit, door }: Calling): TaskWork {
+function workOf(preparing: PreparedCall | Promise<PreparedCall>, { exchange, visit, door }: Calling): TaskWork {
   return async () => {
     const startedAt = performance.now();
     const tally: Tally = { route: null, code: 'ok', failed: false, visit };

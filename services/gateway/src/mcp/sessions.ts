@@ -10,6 +10,8 @@ export interface McpSession {
   readonly revision: string;
   /** Addresses of the resources of whose updates the session wants to hear. */
   readonly resources: readonly string[];
+  /** The event stream that is spoken to, the one opened last of all gateways; absent = none was opened yet. */
+  readonly stream?: string;
 }
 
 export interface McpSessions {
@@ -22,6 +24,8 @@ export interface McpSessions {
   find(name: string, principal: string): Promise<McpSession | null>;
   /** Gives the session other resources. Null when it has ended. */
   want(name: string, step: (resources: readonly string[]) => readonly string[]): Promise<McpSession | null>;
+  /** Makes a stream the one that is spoken to. Null when the session has ended. */
+  speakThrough(name: string, stream: string): Promise<McpSession | null>;
   end(name: string): Promise<void>;
   /** How many there are, on all gateways. */
   count(): Promise<number>;
@@ -51,6 +55,7 @@ export function createMcpSessions(shared: Shared): McpSessions {
       return session?.principal === principal ? session : null;
     },
     want: (name, step) => shelf.change(name, (session) => ({ ...session, resources: step(session.resources) })),
+    speakThrough: (name, stream) => shelf.change(name, (session) => ({ ...session, stream })),
     end: (name) => shelf.remove(name),
     count: () => shelf.size(),
   };

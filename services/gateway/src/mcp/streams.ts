@@ -1,4 +1,5 @@
 /** Event streams of the Model Context Protocol: long replies that tell when lists and resources changed. */
+import { randomUUID } from 'node:crypto';
 import type { EventHub } from '../event-hub.ts';
 import type { RequestMessage } from '../domain/mcp-results.ts';
 import { ALL_LISTS, honouredLists, type ListName, wantedPart } from '../domain/mcp-subscriptions.ts';
@@ -22,8 +23,8 @@ export interface McpStreams {
 
 interface StreamParts {
   readonly room: Pick<Room, 'lists' | 'isResource'>;
-  readonly sessions: Pick<McpSessions, 'find'>;
-  readonly news: Pick<SessionNews, 'onChanged'>;
+  readonly sessions: Pick<McpSessions, 'find' | 'speakThrough'>;
+  readonly news: Pick<SessionNews, 'onChanged' | 'changed'>;
   readonly hub: Pick<EventHub, 'join' | 'leave'>;
   readonly rightsOf: (calling: Calling) => Promise<StreamRights>;
   readonly open: OpenStream;
@@ -80,28 +81,30 @@ function keeping({ room, hub }: StreamParts, members: Set<StreamMember>): Keep {
   };
 }
 
+/** A message of a session goes to one stream: that which was opened last, at whichever gateway. */
 function following({ sessions, news, open, rightsOf }: StreamParts, keep: Keep): McpStreams['follow'] {
-  /** A message of a session goes to one stream: that which was opened last. */
-  const followers = new Map<string, StreamMember>();
   return async (session, calling) => {
     const { principal } = calling.visit.identity;
     const rights = await rightsOf(calling);
     const member = new StreamMember(open(calling), rights, ALL_LISTS, {});
+    const stream = randomUUID();
+    const isKnown = sessions.speakThrough(session, stream);
     const refresh = (): void => {
-      sessions.find(session, principal).then(
-        (now) => (now === null ? member.leave() : member.want(now.resources)),
-        // Not now; it is looked at again after a while.
-        () => {},
-      );
+      isKnown
+        .then(() => sessions.find(session, principal))
+        .then(
+          (now) => (now?.stream === stream ? member.want(now.resources) : member.leave()),
+          // Not now; it is looked at again after a while.
+          () => {},
+        );
     };
-    followers.get(session)?.leave();
-    followers.set(session, member);
     const stop = news.onChanged(session, refresh);
-    calling.exchange.response.once('close', () => {
-      stop();
-      if (followers.get(session) === member) followers.delete(session);
-    });
+    calling.exchange.response.once('close', stop);
     keep(member, calling, ALL_LISTS, refresh);
-    refresh();
+    // The one that was spoken to until now leaves when it hears of it, and this one hears what it is to tell.
+    isKnown.then(
+      () => news.changed(session),
+      () => member.leave(),
+    );
   };
 }

@@ -1,9 +1,8 @@
 /** Long calls as tasks: begun by one request, asked for by others of the same principal. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Harness, startHarness } from '../../testing/harness.ts';
-import { META, WITH_TASKS } from '@svc/testing/mcp-wire.ts';
+import { META, modernRequest, WITH_TASKS } from '@svc/testing/mcp-wire.ts';
 import { KEY } from '../../testing/platform.ts';
-import { MODERN } from '../domain/mcp-wire.ts';
 
 let harness: Harness;
 
@@ -26,17 +25,7 @@ interface Sent {
 }
 
 async function send(method: string, params: Record<string, unknown>, { token = KEY, _meta = WITH_TASKS }: Sent = {}) {
-  const response = await harness.fetch('/mcp', {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      authorization: `Bearer ${token}`,
-      'mcp-protocol-version': MODERN,
-      'mcp-method': method,
-      'mcp-name': String(params['name'] ?? params['taskId']),
-    },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
-  });
+  const response = await harness.fetch('/mcp', modernRequest(method, { ...params, _meta }, token));
   return { result: {}, ...((await response.json()) as Partial<Reply>), status: response.status } as Reply;
 }
 

@@ -40,14 +40,17 @@ export interface NewTask {
   readonly work: TaskWork;
 }
 
-/** The work of a call whose gateway was lost. */
-export type ResumeTask = (call: TaskCall) => TaskWork;
+/** The work of a call whose gateway was lost. Throws CallError when whoever asks may not make it, or cannot now. */
+export type ResumeTask = (call: TaskCall) => Promise<TaskWork>;
 
 export interface Tasks {
   newId(): string;
   /** Resolves when it can be asked for; null when there are too many of that owner or in all, or this gateway goes away. */
   start(task: NewTask): Promise<Answered | null>;
-  /** A task that nobody works on any more is taken up here. Throws McpError when it is none of this principal. */
+  /**
+   * A task that nobody works on any more is taken up here. Throws McpError when it is none of this principal, and what
+   * `resume` throws: then it stays for whoever asks next.
+   */
   get(
     id: string,
     asked: { readonly principal: string; readonly requestId: string; resume: ResumeTask },
@@ -161,7 +164,7 @@ export class TaskDesk implements Tasks {
     });
   }
 
-  async #perform(id: string, { work, requestId }: Pick<NewTask, 'work' | 'requestId'>): Promise<void> {
+  async #perform(id: string, task: Pick<NewTask, 'work' | 'requestId'>): Promise<void> {
     const mine: Running = { controller: new AbortController(), answers: {}, wake: null };
     this.#running.set(id, mine);
     const beat = setInterval(() => {
@@ -170,11 +173,8 @@ export class TaskDesk implements Tasks {
     }, LEASE_BEAT_MS);
     beat.unref();
     try {
-      const { signal } = mine.controller;
-      const result = await work({ signal, ask: (requests) => this.#askClient(id, mine, requests) });
-      await this.#end(id, { status: 'completed', result: resultObject(result) });
-    } catch (error) {
-      await this.#fail(id, error, requestId);
+      // What cannot be kept is no outcome: whoever asks has the call made again under its key.
+      await this.#end(id, await this.#outcomeOf(id, mine, task));
     } finally {
       clearInterval(beat);
       this.#running.delete(id);
@@ -182,11 +182,21 @@ export class TaskDesk implements Tasks {
     }
   }
 
-  async #fail(id: string, error: unknown, requestId: string): Promise<void> {
-    const failure = error instanceof CallError || error instanceof McpError ? error : new CallError('INTERNAL');
-    const wasCancelled = this.#running.get(id)?.controller.signal.aborted === true;
-    if (failure !== error && !wasCancelled) this.#platform.log.error({ err: error, requestId }, 'a task failed');
-    await this.#end(id, { status: 'failed', error: errorMember(failure, requestId), statusMessage: failure.message });
+  /** Never rejects. */
+  async #outcomeOf(
+    id: string,
+    mine: Running,
+    { work, requestId }: Pick<NewTask, 'work' | 'requestId'>,
+  ): Promise<TaskEnd> {
+    const { signal } = mine.controller;
+    try {
+      const result = await work({ signal, ask: (requests) => this.#askClient(id, mine, requests) });
+      return { status: 'completed', result: resultObject(result) };
+    } catch (error) {
+      const failure = error instanceof CallError || error instanceof McpError ? error : new CallError('INTERNAL');
+      if (failure !== error && !signal.aborted) this.#platform.log.error({ err: error, requestId }, 'a task failed');
+      return { status: 'failed', error: errorMember(failure, requestId), statusMessage: failure.message };
+    }
   }
 
   async #askClient(id: string, mine: Running, requests: TaskInputs): Promise<TaskInputs> {
@@ -211,7 +221,8 @@ export class TaskDesk implements Tasks {
       const error = errorMember(lost, requestId);
       return (await this.#end(id, { status: 'failed', error, statusMessage: lost.message })) ?? record;
     }
-    if (!this.#hasLeft && (await this.#leases.hold(id))) this.#begin(id, { work: resume(record.call), requestId });
+    const work = await resume(record.call);
+    if (!this.#hasLeft && (await this.#leases.hold(id))) this.#begin(id, { work, requestId });
     return record;
   }
 }

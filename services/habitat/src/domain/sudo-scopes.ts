@@ -29,6 +29,8 @@ export const SCOPES = {
 type ScopeName = keyof typeof SCOPES;
 export const SCOPE_NAMES = Object.keys(SCOPES) as readonly ScopeName[];
 export const MAX_LEVEL = 10;
+/** What an editor has in its own tasks without being granted it. */
+export const EDITORS_SCOPES = SCOPE_NAMES.filter((name) => SCOPES[name].atOnce === 'editor');
 
 const NAMES: ReadonlyMap<string, ScopeName> = new Map([
   ...SCOPE_NAMES.flatMap((name): [string, ScopeName][] => [

@@ -1,11 +1,14 @@
 /** Roles as rows. An identity lives by them: with its last one go its tokens. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import type { Role } from '@svc/contract/registry.ts';
+import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { isStronger, type RoleSource } from '../domain/family.ts';
 import { partFamily } from './family-rows.ts';
 import type { HabitatUnit } from './unit.ts';
-import { endSudoOf } from './sudo-rows.ts';
+import { homeOf } from '../domain/identity.ts';
+import { EDITORS_SCOPES } from '../domain/sudo-scopes.ts';
+import { readIdentity } from './identity-rows.ts';
+import { endGrantsOfAdmins, endScopesAtOnce, endSudoOf, endTasksIn } from './sudo-ends.ts';
 import { endTokensOf } from './token-rows.ts';
 
 export const MAX_ROLES_OF_A_WORKSPACE = 10_000;
@@ -103,6 +106,7 @@ async function confirmRole(unit: HabitatUnit, { workspace, userId, role, by, sou
 /** False when the role was not held. The row of the workspace is locked. */
 export async function revokeRole(unit: HabitatUnit, { workspace, userId, role, by }: RoleChange): Promise<boolean> {
   await lockRolesOf(unit.tx, userId);
+  const home = homeOf((await readIdentity(unit.tx, userId)).value);
   const removed = await unit.tx.$executeRawUnsafe(
     'DELETE FROM habitat.roles WHERE workspace_id = $1 AND user_id = $2 AND role = $3',
     workspace,
@@ -113,12 +117,31 @@ export async function revokeRole(unit: HabitatUnit, { workspace, userId, role, b
   unit.touch();
   unit.emit({ name: 'role:revoked', workspace, payload: { userId, role, by } });
   unit.audit({ event: 'role:revoked', workspace, data: { userId, role, by } });
-  const left = await unit.tx.$queryRawUnsafe<unknown[]>(
-    'SELECT 1 FROM habitat.roles WHERE user_id = $1 LIMIT 1',
+  const left = await unit.tx.$queryRawUnsafe<{ workspace: string; role: Role }[]>(
+    'SELECT workspace_id AS workspace, role FROM habitat.roles WHERE user_id = $1',
     userId,
   );
   if (left.length === 0) await endRightsOf(unit, userId, by);
+  else await endSudoIn(unit.tx, { identity: userId, workspace, home, roles: left });
   return true;
+}
+
+interface Departed {
+  readonly identity: string;
+  readonly workspace: string;
+  /** Where it was at home, whose admins could give it scopes. */
+  readonly home: string | null;
+  /** What it holds now, everywhere. */
+  readonly roles: readonly { readonly workspace: string; readonly role: Role }[];
+}
+
+/** What somebody could do by a role in a workspace ends with that role, however much of its time is left. */
+async function endSudoIn(tx: SqlClient, { identity, workspace, home, roles }: Departed): Promise<void> {
+  const there = roles.filter((held) => held.workspace === workspace).map(({ role }) => role);
+  if (!holdsAtLeast(there, 'editor')) await endScopesAtOnce(tx, { owner: identity, workspace }, EDITORS_SCOPES);
+  if (there.length > 0) return;
+  await endTasksIn(tx, { owner: identity, workspace });
+  if (home === workspace) await endGrantsOfAdmins(tx, identity);
 }
 
 /** The end of an identity: no role anywhere, no live token. */

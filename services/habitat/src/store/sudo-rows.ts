@@ -152,15 +152,6 @@ export async function deleteGrant(tx: SqlClient, principal: string, scope: strin
   await tx.$executeRawUnsafe('DELETE FROM habitat.sudo_grants WHERE principal = $1 AND scope = $2', principal, scope);
 }
 
-/** What an identity holds itself and through its tasks; nobody grants anything to a task whose time is over. */
-export async function endSudoOf(tx: SqlClient, identity: string): Promise<void> {
-  await tx.$executeRawUnsafe('DELETE FROM habitat.sudo_grants WHERE principal = $1', principalOfAgent(identity));
-  await tx.$executeRawUnsafe(
-    `UPDATE habitat.sudo_tasks SET expires_at = clock_timestamp() WHERE owner = $1 AND expires_at > clock_timestamp()`,
-    identity,
-  );
-}
-
 interface NewRequest {
   readonly requestId: string;
   readonly principal: string;

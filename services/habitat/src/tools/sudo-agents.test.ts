@@ -107,3 +107,30 @@ test('what an identity held ends with its last role', async () => {
   expect(await codeOf(node.call('sudo_grant', { agentId: owner.id, capability: 'network' }))).toBe('AGENT_NOT_FOUND');
   expect(await codeOf(node.call('sudo_grant', { agentId: 'unheard-of', capability: 'read' }))).toBe('AGENT_NOT_FOUND');
 });
+
+test('what somebody held by a role in a workspace ends with that role, and what an operator gave does not', async () => {
+  const { owner, admin, taskId } = await bed.cast(['write', 'network']);
+  await node.call('svc_habitat_createWorkspace', { workspaceId: 'elsewhere' });
+  const { workspace: workspaceId } = await admin.call('svc_sudo_getTask', { taskId });
+  const change = (tool: 'addRole' | 'removeRole', place: object) =>
+    node.call(`svc_habitat_${tool}`, { userId: owner.id, role: 'editor', workspaceId, ...place });
+  const agent = async (scope: string) => (await node.registry.sudo({ principal: `agent:${owner.id}`, scope })).allowed;
+  const task = async (scope: string) => (await node.call('svc_sudo_can', { taskId, scope }))['allowed'];
+  await change('addRole', { workspaceId: 'elsewhere' });
+  await admin.call('svc_sudo_grant', { taskId, scope: 'network' });
+  await admin.call('sudo_grant', { agentId: owner.id, capability: 'network' });
+  await node.call('sudo_grant', { agentId: owner.id, capability: 'exec' });
+
+  await change('removeRole', { workspaceId: 'elsewhere' });
+  await change('addRole', { workspaceId: 'elsewhere' });
+  expect([await task('write'), await task('network'), await agent('network')]).toEqual([true, true, true]);
+
+  await change('addRole', { role: 'viewer' });
+  await change('removeRole', {});
+  expect([await task('write'), await task('network'), await agent('network')]).toEqual([false, true, true]);
+
+  await change('removeRole', { role: 'viewer' });
+  expect([await task('network'), await agent('network'), await agent('exec')]).toEqual([false, false, true]);
+  await change('addRole', {});
+  expect([await task('write'), await task('network'), await agent('network')]).toEqual([false, false, false]);
+});

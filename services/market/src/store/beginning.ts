@@ -8,6 +8,7 @@ import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
 import { type PurchaseRefusal, type Shelf, takeFrom } from '../domain/purchase-rules.ts';
 import { lockForPurchases, type NewTrade, type Offered, type PurchaseRows, takingOf } from './purchase-rows.ts';
 import { inWorkspace, type MarketEvent, type MarketStore } from './trade-events.ts';
+import { Undone } from './undone.ts';
 
 export type Purchase = Omit<NewTrade, 'openKey' | 'argsHash'>;
 
@@ -97,9 +98,7 @@ function goOn(
   before: NewTrade & { readonly state: string },
 ): Started {
   if (before.argsHash !== argsHash) return reused();
-  if (before.state === 'undoing') {
-    return allow({ rejected: new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 100 }) });
-  }
+  if (before.state === 'undoing') return allow({ rejected: new Undone() });
   again.add(before.tradeId);
   return allow({ trade: before, triedAt: now });
 }

@@ -16,6 +16,7 @@ import { eventOf, type MarketStore } from './trade-events.ts';
 import type { Moved, MoveTrade, Rejected } from './trade-moves.ts';
 import { readTrade, readUndelivered, type TradeRow } from './trade-rows.ts';
 import type { TradeSteps } from './trade-steps.ts';
+import { Undone, unlessUndone } from './undone.ts';
 
 /** A trade as it was when it began. */
 export interface Opened {
@@ -42,46 +43,19 @@ interface BuyingParts {
 type Bought<Code extends string> = Once<Opened, Code | BuyRefusal> & { readonly trade: TradeRow | null };
 
 export function createBuying(parts: BuyingParts) {
-  const { store, move, steps, settling } = parts;
-  const { client, change } = store;
-  const begin = createBeginning(store, parts.clock);
-  const earlierOf = createLookingBack(parts);
+  const { client } = parts.store;
+  const attempt = createAttempt(parts);
   return {
     /**
      * Resolves when the price is held and the trade stands; sent again with its key it goes on where it stopped. What is
      * bought is decided once for each key.
      */
-    async buy<Code extends RefusalCode>(
+    buy<Code extends RefusalCode>(
       call: ChangeCall,
       decide: () => Promise<Decision<Purchase, Code>>,
     ): Promise<Bought<Code>> {
-      const earlier = call.idempotency === null ? NOTHING : await earlierOf(call.idempotency);
-      if (earlier.decision !== null) {
-        return { decision: earlier.decision as Decision<Opened, Code | BuyRefusal>, replayed: true, trade: null };
-      }
-      const refused = async (denial: Denial<Code | BuyRefusal>): Promise<Bought<Code>> => ({
-        ...(call.idempotency === null
-          ? { decision: denial, replayed: false }
-          : await change<Opened, Code | BuyRefusal>(call, async () => denial)),
-        trade: null,
-      });
-      const purchased = async () => (earlier.begun === null ? decide() : allow<Purchase>(earlier.begun));
-      const begun = await decideAndBegin(parts, purchased, (purchase) => begin(call, purchase));
-      if (!begun.ok) return refused(begun);
-      const { trade, triedAt } = begun.value;
-      const { tradeId } = trade;
-      const held = await settling.hold(trade, triedAt);
-      if (!held.ok) {
-        await settling.undo(tradeId);
-        // Whoever accepts a bid is told that it cannot be paid, and nothing of the purse of its bidder.
-        return refused(trade.bidId === null ? held : deny(held.code));
-      }
-      const opened = call.idempotency === null ? await steps.open(call, tradeId) : null;
-      if (opened !== null) return { decision: allow(answerOf(opened)), replayed: false, trade: opened };
-      const outcome = await move<Opened, Code | BuyRefusal>(call, { tradeId, decide: decideOpen, absent: undone });
-      // A twin was refused first, and that is what its key stands for.
-      if (!outcome.decision.ok) await settling.undo(tradeId);
-      return outcome as Bought<Code>;
+      const once = () => attempt(call, decide);
+      return call.idempotency === null ? once() : unlessUndone(once);
     },
 
     /** What came of `buy`, whatever became of it since: a repetition is answered like the first call. */
@@ -90,6 +64,50 @@ export function createBuying(parts: BuyingParts) {
       if (row === null) throw new Error('a trade was opened and has no row');
       return asOpened(row, dueAt);
     },
+  };
+}
+
+/** One attempt. Throws Undone where it meets a twin, under the same key, that is given up. */
+function createAttempt(parts: BuyingParts) {
+  const { store, move, steps, settling } = parts;
+  const { change } = store;
+  const begin = createBeginning(store, parts.clock);
+  const earlierOf = createLookingBack(parts);
+  return async <Code extends RefusalCode>(
+    call: ChangeCall,
+    decide: () => Promise<Decision<Purchase, Code>>,
+  ): Promise<Bought<Code>> => {
+    const earlier = call.idempotency === null ? NOTHING : await earlierOf(call.idempotency);
+    if (earlier.decision !== null) {
+      return { decision: earlier.decision as Decision<Opened, Code | BuyRefusal>, replayed: true, trade: null };
+    }
+    const refused = async (denial: Denial<Code | BuyRefusal>): Promise<Bought<Code>> => ({
+      ...(call.idempotency === null
+        ? { decision: denial, replayed: false }
+        : await change<Opened, Code | BuyRefusal>(call, async () => denial)),
+      trade: null,
+    });
+    const purchased = async () => (earlier.begun === null ? decide() : allow<Purchase>(earlier.begun));
+    const begun = await decideAndBegin(parts, purchased, (purchase) => begin(call, purchase));
+    if (!begun.ok) return refused(begun);
+    const { trade, triedAt } = begun.value;
+    const { tradeId } = trade;
+    const held = await settling.hold(trade, triedAt);
+    if (!held.ok) {
+      await settling.undo(tradeId);
+      // Whoever accepts a bid is told that it cannot be paid, and nothing of the purse of its bidder.
+      return refused(trade.bidId === null ? held : deny(held.code));
+    }
+    const opened = call.idempotency === null ? await steps.open(call, tradeId) : null;
+    if (opened !== null) return { decision: allow(answerOf(opened)), replayed: false, trade: opened };
+    const outcome = await move<Opened, Code | BuyRefusal>(call, {
+      tradeId,
+      decide: decideOpen,
+      absent: () => new Undone(),
+    });
+    // A twin was refused first, and that is what its key stands for.
+    if (!outcome.decision.ok) await settling.undo(tradeId);
+    return outcome as Bought<Code>;
   };
 }
 
@@ -175,14 +193,10 @@ function answerOf({ tradeId, createdAt, windowMs }: TradeRow): Opened {
 /** The hold is there: the trade stands, unless it is being undone already. */
 function decideOpen(trade: TradeRow): Decision<Moved<Opened>, never> | Rejected {
   const { state } = trade;
-  if (state === 'undoing') return { ok: 'rejected', error: undone() };
+  if (state === 'undoing') return { ok: 'rejected', error: new Undone() };
   const answer = answerOf(trade);
   // A twin under the same key was faster.
   if (state !== 'opening') return allow({ answer, to: null });
   const opened = openStateOf(trade);
   return allow({ answer, to: { state: opened }, tells: [eventOf(trade, opened)] });
-}
-
-function undone(): CallError {
-  return new CallError('SERVICE_UNAVAILABLE', 'It took too long and was undone.', { retryAfterMs: 100 });
 }

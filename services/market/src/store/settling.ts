@@ -13,6 +13,7 @@ import type { TradeReports } from './trade-reports.ts';
 import type { NewTrade } from './purchase-rows.ts';
 import { type ClosedTrade, readTrade, restoreSupply, type TradeRow } from './trade-rows.ts';
 import { settledEvent, type TradeSteps } from './trade-steps.ts';
+import { Undone } from './undone.ts';
 
 /** After this long a hold that was asked for is refused, so that none comes when its trade was given up. */
 const HOLD_WITHIN_MS = 10_000;
@@ -60,7 +61,7 @@ export function createSettling(parts: SettlingParts): Settling {
       if (held.ok || held.code !== 'given up') return held as Decision<null, HoldRefusal>;
       // A twin gave it up before this one began anew: what that took is given back now, and not when the reconciler comes.
       await undo(parts, trade.tradeId);
-      throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 100 });
+      throw new Undone();
     },
 
     undo: (tradeId) => undo(parts, tradeId),

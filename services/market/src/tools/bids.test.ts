@@ -1,28 +1,9 @@
 /** What a bid tells, and to whom. */
-import { startService } from '@svc/runtime/service.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
-import { marketService } from '../service.ts';
+import { expect, test } from 'vitest';
+import { serveMarket } from '../../testing/served-market.ts';
 
-const database = await migratedDatabase();
-let bed: MarketBed;
-let market: Awaited<ReturnType<typeof startService>>;
-
-beforeAll(async () => {
-  bed = await openMarketBed(database);
-  market = await startService(bed.platform, marketService);
-});
-afterAll(async () => {
-  await market.stop();
-  await bed.stop();
-  await database.close();
-});
-
-async function call(tool: string, args: Fields): Promise<Fields> {
-  return (await callTool(bed.platform.bus, 'market', tool, args)).fields;
-}
+const { bed, call } = await serveMarket();
 
 test('who accepts the bid of somebody who cannot pay learns nothing of that purse', async () => {
   await bed.escrow('escrow_create', { org: 'poor', budget: 3 });

@@ -1,32 +1,12 @@
 /** Agents that are killed, or lose their last role, while something of theirs is on the market. */
-import { startService } from '@svc/runtime/service.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { callTool, type Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
-import { marketService } from '../service.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { serveMarket } from '../../testing/served-market.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
-let bed: MarketBed;
-let market: Awaited<ReturnType<typeof startService>>;
-
+const { bed, client, call, habitat } = await serveMarket();
 beforeAll(async () => {
-  bed = await openMarketBed(database);
-  market = await startService(bed.platform, marketService);
   await call('market_skill_gate', { value: true });
 });
-afterAll(async () => {
-  await market.stop();
-  await bed.stop();
-  await database.close();
-});
 
-const call = async (tool: string, args: Fields): Promise<Fields> =>
-  (await callTool(bed.platform.bus, 'market', tool, args)).fields;
-const habitat = async (tool: string, args: Fields): Promise<Fields> =>
-  (await callTool(bed.platform.bus, 'habitat', tool, args)).fields;
 let teams = 0;
 async function agent(): Promise<string> {
   teams += 1;

@@ -1,38 +1,22 @@
 /** What is refused only when much is there, or when something is broken. */
+import { setImmediate } from 'node:timers/promises';
 import { HABITAT } from '@svc/contract/operations.habitat.ts';
+import type { Envelope } from '@svc/contract/rpc.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
-import { startService } from '@svc/runtime/service.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
 import { callTool, type Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { OPEN_AT_ONCE } from '../domain/offer.ts';
 import { HOLD_GRACE_MS } from '../domain/trade.ts';
-import { marketService } from '../service.ts';
+import { serveMarket } from '../../testing/served-market.ts';
 
-const database = await migratedDatabase();
+const { bed, client, call } = await serveMarket();
+
 /** The setting takes no more. */
 const LONGEST_MS = 2_592_000_000;
-const client = poolClient(database.pool);
-let bed: MarketBed;
-let market: Awaited<ReturnType<typeof startService>>;
 
 beforeAll(async () => {
-  bed = await openMarketBed(database);
-  market = await startService(bed.platform, marketService);
   await call('market_skill_gate', { value: true });
 });
-afterAll(async () => {
-  await market.stop();
-  await bed.stop();
-  await database.close();
-});
-
-async function call(tool: string, args: Fields): Promise<Fields> {
-  const { fields } = await callTool(bed.platform.bus, 'market', tool, args);
-  return fields;
-}
 
 test('what was offered or refused under a key stays so, whatever is open now', async () => {
   const under = (key: string, tool: string, args: Fields) =>
@@ -146,4 +130,43 @@ test('a token acts as its agent and as nobody else', async () => {
   for (const [tool, args] of asked) {
     await expect(callTool(bed.platform.bus, 'market', tool, args, as), tool).rejects.toThrow('FORBIDDEN');
   }
+});
+
+test.each([{ '\ud800': 1 }, ['\udc00'], { in: { it: 'a\ud800b' } }])(
+  'a skill that nobody could hash alike is none: %j',
+  async (payload) => {
+    const delivering = call('market_skill_deliver', { tradeId: 'trd_x', payload, agentId: 'ada' });
+    await expect(delivering).rejects.toThrow('VAF_INPUT_INVALID');
+  },
+);
+
+test('twins of a purchase that is refused for its price all hear that, and nothing is left of them', async () => {
+  await bed.escrow('escrow_create', { org: 'poor', budget: 5 });
+  const context = { seller: 'rich', supply: 1000 };
+  const { id: listingId } = await call('market_list', { type: 'favor', title: 'dear', price: '10', context });
+  for (let round = 0; round < 10; round += 1) {
+    const key = { idempotencyKey: `dear${round}` };
+    const twin = async (n: number): Promise<unknown> => {
+      // Some come while the first of them is undone.
+      for (let turn = 0; turn < 4 * n; turn += 1) await setImmediate();
+      const wish = { listingId, buyerId: 'poor' };
+      return (await callTool(bed.platform.bus, 'market', 'market_trade', wish, key)).fields['code'];
+    };
+    const heard = await Promise.all(Array.from({ length: 12 }, (_, n) => twin(n)));
+    expect(heard).toEqual(heard.map(() => 'E_BUDGET'));
+  }
+  expect(await call('market_get', { listingId })).toMatchObject({ taken: 0 });
+  expect(await bed.escrow('escrow_status', { org: 'poor' })).toMatchObject({ budget: { pending: 0 } });
+});
+
+test('who buys of a brother or sister is told that it is of one family', async () => {
+  const spawned = async (over: Partial<Envelope> = {}): Promise<string> =>
+    String((await callTool(bed.platform.bus, 'habitat', 'agent_spawn', { team: 'kin' }, over)).fields['agentId']);
+  const agentId = await spawned();
+  const subject = { agentId, userId: agentId, workspace: 'org-kin', verified: true };
+  const parent = { subject, operator: false, principal: `tok:${agentId}` };
+  const [seller, buyerId] = [await spawned(parent), await spawned(parent)];
+  const { id: listingId } = await call('market_list', { type: 'favor', title: 'a favor', context: { seller } });
+  const refused = await call('market_trade', { listingId, buyerId });
+  expect(refused).toMatchObject({ code: 'E_SELF_TRADE', error: expect.stringContaining('family') });
 });

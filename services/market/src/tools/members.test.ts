@@ -1,39 +1,19 @@
 /** What is traded in a workspace, and what time has decided though nobody has looked: what each caller is told of it. */
 import type { Envelope } from '@svc/contract/rpc.ts';
-import { startService } from '@svc/runtime/service.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { callTool, type Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
-import { marketService } from '../service.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { serveMarket } from '../../testing/served-market.ts';
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
+const { bed, client, call, habitat } = await serveMarket();
 const WORKSPACE = 'guild';
-let bed: MarketBed;
-let market: Awaited<ReturnType<typeof startService>>;
 
 beforeAll(async () => {
-  bed = await openMarketBed(database);
-  market = await startService(bed.platform, marketService);
   await call('market_skill_gate', { value: true });
   await habitat('svc_habitat_createWorkspace', { workspaceId: WORKSPACE, options: { owner: 'master' } });
   await habitat('svc_habitat_addRole', { workspaceId: WORKSPACE, role: 'editor', userId: 'member' });
   for (const org of ['member', 'stranger']) await bed.escrow('escrow_create', { org, budget: 100 });
 });
-afterAll(async () => {
-  await market.stop();
-  await bed.stop();
-  await database.close();
-});
 
-async function call(tool: string, args: Fields, over: Partial<Envelope> = {}): Promise<Fields> {
-  return (await callTool(bed.platform.bus, 'market', tool, args, over)).fields;
-}
-async function habitat(tool: string, args: Fields): Promise<void> {
-  await callTool(bed.platform.bus, 'habitat', tool, args);
-}
 const offered = async (context: Fields, tool = 'market_list'): Promise<string> => {
   const type = tool === 'market_list' ? { type: 'favor' } : {};
   const { id } = await call(tool, { ...type, title: 'a favor', price: '2', context: { seller: 'master', ...context } });

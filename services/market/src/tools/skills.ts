@@ -3,6 +3,7 @@ import { actingAs, actingAsNamed } from '@svc/contract/actor.ts';
 import { hash } from 'node:crypto';
 import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { JsonData } from '@svc/contract/json-data.ts';
 import { Sha256Hex, TimestampMs } from '@svc/contract/params.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
@@ -132,10 +133,7 @@ const deliver = defineTool({
   description: 'Deliver a skill that was bought: any JSON, which only buyer and seller see.',
   input: z.strictObject({
     tradeId: TradeId,
-    payload: z
-      .unknown()
-      .refine((value) => value !== undefined, { message: 'is missing' })
-      .describe('Any JSON, at most 64 KiB; null too.'),
+    payload: JsonData.describe('Any JSON, at most 64 KiB; null too.'),
     agentId: actor('The seller'),
   }),
   output: z.strictObject({

@@ -1,24 +1,17 @@
 /** What a trade sends to the database and over the bus, counted: a time would say more of the machine. */
-import { startService } from '@svc/runtime/service.ts';
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { callTool, type Fields } from '@svc/testing/service-bed.ts';
+import type { Fields } from '@svc/testing/service-bed.ts';
 import { type Traffic, watchTraffic } from '@svc/testing/traffic.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type MarketBed, openMarketBed } from '../../testing/market-store-bed.ts';
-import { marketService } from '../service.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { serveMarket } from '../../testing/served-market.ts';
 
+const { bed, database, call: callMarket } = await serveMarket();
 const CROWD = 40;
 const SELLERS = 8;
-const database = await migratedDatabase();
-let bed: MarketBed;
-let market: Awaited<ReturnType<typeof startService>>;
 let counted: ReturnType<typeof watchTraffic>;
 const listings: string[] = [];
 
 beforeAll(async () => {
-  bed = await openMarketBed(database);
   counted = watchTraffic(bed.platform);
-  market = await startService(bed.platform, marketService);
   await call('market_skill_gate', { value: true });
   for (let n = 0; n < SELLERS; n += 1) {
     const context = { seller: `seller${n}`, supply: 10 * CROWD };
@@ -28,17 +21,11 @@ beforeAll(async () => {
   // Whatever is read once is read before anything is counted.
   for (let turn = 0; turn < 2; turn += 1) await trades(CROWD, false);
 });
-afterAll(async () => {
-  await market.stop();
-  await bed.stop();
-  await database.close();
-});
 
 let keys = 0;
 async function call(tool: string, args: Fields, keyed = false): Promise<Fields> {
   keys += 1;
-  const idempotency = keyed ? { idempotencyKey: `k${keys}` } : {};
-  return (await callTool(bed.platform.bus, 'market', tool, args, idempotency)).fields;
+  return callMarket(tool, args, keyed ? { idempotencyKey: `k${keys}` } : {});
 }
 
 /** From the purchase to the money of its seller. */
@@ -72,7 +59,7 @@ function costIn(schema: RegExp, { transactions }: Traffic) {
 }
 
 /** Single statements: a listing is read, an outcome and a trade of a key are looked for, the registry has heard of a trade. */
-const ASIDE = [/WITH overdue/, /"market"\.idempotency/, /open_key = ANY/, /NOT reported ORDER/];
+const ASIDE = [/WITH overdue/, /SELECT.*"market"\.idempotency/s, /open_key = ANY/, /NOT reported ORDER/];
 const asideOf = ({ statements }: Traffic): number[] =>
   ASIDE.map((pattern) => statements.filter((text) => pattern.test(text)).length);
 

@@ -1,6 +1,6 @@
 /** A crew comes into being: agents and their workspace at once, then the pool. What cannot be had whole is undone. */
 import { type AmountMicros, creditsFromAmount } from '@svc/contract/amount.ts';
-import { CallError } from '@svc/contract/codes.ts';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { idempotencyId, type Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
@@ -20,6 +20,7 @@ import { accountOfCrew, phaseAfter } from './domain/crew.ts';
 import { answered, type CrewPorts } from './ports.ts';
 
 type AssemblyRefusal = 'E_SCENARIO_SPAWN' | 'E_SCENARIO_NAME';
+type StepRefusal = AssemblyRefusal | 'E_STATE_WRITE';
 
 interface Assembled {
   readonly crewId: string;
@@ -43,7 +44,10 @@ export function createAssembling(parts: Parts) {
   const { store } = parts;
   const { client, change, idempotency } = store;
   return {
-    /** The same crew of the same caller again is the one that is there. Throws E_OUTCOME_UNKNOWN while others are silent. */
+    /**
+     * The same crew of the same caller again is the one that is there. Throws E_OUTCOME_UNKNOWN while others are silent, and
+     * E_STATE_WRITE, of which a repetition under the same key must not hear once there is room.
+     */
     async assemble(call: ChangeCall, wish: Omit<NewCrew, 'openKey'>): Promise<Once<Assembled, AssemblyRefusal>> {
       const earlier = await idempotency.find<Assembled, AssemblyRefusal>(client, call.idempotency);
       if (earlier !== null) return { decision: earlier, replayed: true };
@@ -51,7 +55,10 @@ export function createAssembling(parts: Parts) {
       const begun = await begin(parts, { ...call, idempotency: null }, { ...wish, openKey });
       if (!begun.ok) return change(call, async () => begun);
       const finished = await goOn(parts, begun.value.crewId);
-      return change<Assembled, AssemblyRefusal>(call, async () => (finished.ok ? begun : finished));
+      if (finished.ok) return change(call, async () => begun);
+      const { code, details, message } = finished;
+      if (code === 'E_STATE_WRITE') throw new Refusal(code, details, message);
+      return change<Assembled, AssemblyRefusal>(call, async () => deny(code, details, message));
     },
     goOn: (crewId: string) => goOn(parts, crewId),
     undo: (crewId: string) => undo(parts, crewId),
@@ -90,7 +97,7 @@ function isSame(known: CrewRow, { name, createdBy, universe, roster, limit }: Ne
 }
 
 /** From wherever it stands; whoever else goes on with it meanwhile does the same. */
-async function goOn(parts: Parts, crewId: string): Promise<Decision<null, AssemblyRefusal>> {
+async function goOn(parts: Parts, crewId: string): Promise<Decision<null, StepRefusal>> {
   const { client } = parts.store;
   for (;;) {
     const crew = await readCrewById(client, crewId);
@@ -117,9 +124,10 @@ async function takeBack(parts: Parts, { crewId, step: from }: CrewRow): Promise<
 async function spawn(
   { store, ports }: Parts,
   { crewId, workspace, owner, roster, createdBy: by, operator }: CrewRow,
-): Promise<Decision<null, 'E_SCENARIO_SPAWN'>> {
+): Promise<Decision<null, 'E_SCENARIO_SPAWN' | 'E_STATE_WRITE'>> {
   const agents = roster.map(({ id: agentId, name, role }) => ({ agentId, name, role }));
   const spawned = await answered(ports.registry.assemble({ workspace, owner, agents }, { by, operator }));
+  if (!spawned.ok && spawned.code === 'E_STATE_WRITE') return deny(spawned.code, spawned.details, spawned.message);
   if (!spawned.ok) return deny('E_SCENARIO_SPAWN', { reason: spawned.code });
   await moveAssembly(store.client, crewId, { from: 'spawn', to: 'pool' });
   return allow(null);

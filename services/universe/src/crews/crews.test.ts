@@ -109,6 +109,23 @@ test('a vote whose name somebody else has is told as that, and undoes its task',
   expect(await status('squatted')).toMatchObject({ phase: 'ready', pool: UNTOUCHED });
 });
 
+test('a crew for whose agents the disk has no room is refused, leaves nothing, and is made once there is room', async () => {
+  await database.pool.query(`CREATE FUNCTION habitat.no_room() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
+  await database.pool.query(
+    'CREATE TRIGGER no_room BEFORE INSERT ON habitat.event_batches EXECUTE FUNCTION habitat.no_room()',
+  );
+  const key = { idempotencyKey: 'roomless' };
+  const assemble = () => bed.call('svc_scenario_crew', { name: 'roomless' }, 'universe', key);
+  try {
+    expect(await assemble()).toMatchObject({ ok: false, code: 'E_STATE_WRITE', reason: 'no space' });
+    expect(await status('roomless')).toMatchObject({ code: 'E_SCENARIO_ABSENT' });
+  } finally {
+    await database.pool.query('DROP FUNCTION habitat.no_room() CASCADE');
+  }
+  expect(await assemble()).toMatchObject({ ok: true, created: true, phase: 'ready' });
+});
+
 test('while the registry is silent nothing is held', async () => {
   const wish = await crewOf('silent');
   await bed.habitat.stop();

@@ -114,7 +114,7 @@ describe('a job', () => {
         const task = { tool: 'recursion_retry', arguments: { operation, arguments: args } };
         await schedule({ id: 'nested', task }, 'ann');
         expect(await run('nested', 'ann')).toMatchObject({ status: 'failed', code: 'E_RETRY_FAILED' });
-        expect(await bed.callAs({ session: sessionOfJob('default/nested') }, tool, args)).toMatchObject({
+        expect(await bed.callAs({ session: sessionOfJob('cron_1') }, tool, args)).toMatchObject({
           code: 'E_CRON_TOOL',
         });
       }

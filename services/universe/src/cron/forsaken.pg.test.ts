@@ -2,9 +2,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@svc/runtime/database.ts';
 import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
 import { lendPostgres } from '@svc/testing/servers/run-postgres.ts';
+import { Client } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CronBed, openCronBed } from '../../testing/cron-bed.ts';
 import { FORSAKEN_AFTER_MS } from './domain/run.ts';
@@ -66,5 +68,36 @@ else {
     expect(new Set([...keys, key]).size).toBe(keys.length + 1);
     const ticks = (await bed.history('pay')).map(({ tick }) => tick);
     expect(new Set(ticks).size).toBe(ticks.length);
+  });
+
+  /** Nobody reaches the database for so long; its server is not started again, as a copy that takes over is not. */
+  async function cutOff(ms: number): Promise<void> {
+    const name = new URL(url).pathname.slice(1);
+    const admin = new Client({ connectionString: Object.assign(new URL(url), { pathname: '/postgres' }).href });
+    await admin.connect();
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
+    await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+    await delay(ms);
+    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
+    await admin.end();
+  }
+
+  test('one that comes back a moment after the others keeps its run when the connections of all were cut', async () => {
+    const before = keys.length;
+    await bed.schedule('send');
+    await expect.poll(() => keys.length).toBeGreaterThan(before);
+    const { child } = await takeTick('late');
+    await expect.poll(() => isHeld('late')).toBe(true);
+    const run = await database.pool.query<{ id: string }>(
+      `SELECT run_id AS id FROM universe.cron_runs WHERE holder = 'late' AND status = 'running'`,
+    );
+    child.kill('SIGSTOP');
+    await cutOff(FORSAKEN_AFTER_MS + 500);
+    await expect.poll(() => isHeld('survivor').catch(() => false)).toBe(true);
+    await delay(1200);
+    child.kill('SIGCONT');
+    await expect.poll(() => isHeld('late')).toBe(true);
+    const now = await database.pool.query('SELECT status FROM universe.cron_runs WHERE run_id = $1', [run.rows[0]?.id]);
+    expect(now.rows).toEqual([{ status: 'running' }]);
   });
 }

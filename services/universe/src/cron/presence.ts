@@ -8,6 +8,8 @@ import type { PoolClient } from 'pg';
 export interface Presence {
   /** Under which others find the lock. */
   readonly holder: string;
+  /** Since when it is held, by the clock of the database, as that writes it; null = it is not, as far as is known here. */
+  readonly heldSince: string | null;
   /** Takes the lock again where the session was lost. Throws while the database does not answer. */
   assert(): Promise<void>;
   close(): void;
@@ -20,13 +22,13 @@ export function presenceKey(holder: string): string {
 
 export function createPresence({ pool }: Pick<Database, 'pool'>, holder: string): Presence {
   let session: PoolClient | null = null;
-  let isHeld = false;
+  let heldSince: string | null = null;
   let isClosed = false;
 
   function drop(): void {
     session?.release(true);
     session = null;
-    isHeld = false;
+    heldSince = null;
   }
 
   async function open(): Promise<PoolClient> {
@@ -40,13 +42,16 @@ export function createPresence({ pool }: Pick<Database, 'pool'>, holder: string)
 
   return {
     holder,
+    get heldSince() {
+      return heldSince;
+    },
     async assert() {
       if (isClosed) return;
       const mine = session ?? (await open());
       try {
-        const sql = isHeld ? 'SELECT $1::text' : `SELECT pg_try_advisory_lock(${presenceKey('$1')}) AS held`;
-        const { rows } = await mine.query<{ held?: boolean }>(sql, [holder]);
-        isHeld ||= rows[0]?.held === true;
+        const take = `SELECT clock_timestamp()::text AS at WHERE pg_try_advisory_lock(${presenceKey('$1')})`;
+        const { rows } = await mine.query<{ at?: string }>(heldSince === null ? take : 'SELECT $1::text', [holder]);
+        if (session === mine) heldSince ??= rows[0]?.at ?? null;
       } catch (error) {
         if (session === mine) drop();
         throw error;

@@ -143,17 +143,34 @@ export async function readSilent(client: SqlClient, silentMs: number): Promise<s
   return rows.map(({ runId }) => runId);
 }
 
+/** Who looks for others that are gone: the lock by which it is there, and since when it holds that. */
+export interface Witness {
+  readonly holder: string;
+  readonly heldSince: string | null;
+}
+
 /**
- * Those whose process has lost its session. One that lives has a new session before it was silent for so long, and nobody could
- * say anything while the server was away.
+ * Those whose process has lost its session. One that lives has a new session before it was silent for so long, but what cut
+ * off one may have cut off all: nobody is gone before whoever looks was there for `thereMs`, on the server that is asked.
  */
-export async function readForsaken(client: SqlClient, silentMs: number): Promise<string[]> {
+export async function readForsaken(
+  client: SqlClient,
+  { holder, heldSince }: Witness,
+  { silentMs, thereMs }: { readonly silentMs: number; readonly thereMs: number },
+): Promise<string[]> {
+  if (heldSince === null) return [];
+  const before = (parameter: string) => `clock_timestamp() - ${parameter}::int * interval '1 millisecond'`;
+  const isFree = (whose: string) => `pg_try_advisory_xact_lock_shared(${presenceKey(whose)})`;
   const rows = await client.$queryRawUnsafe<{ runId: string }[]>(
-    `WITH silent AS MATERIALIZED (
+    `WITH me AS MATERIALIZED (
+       SELECT WHERE $1::timestamptz <= ${before('$2')} AND NOT ${isFree('$3::text')}
+     ), silent AS MATERIALIZED (
        SELECT run_id, holder FROM universe.cron_runs
-       WHERE status = 'running' AND holder IS NOT NULL AND greatest(seen_at, pg_postmaster_start_time())
-         <= clock_timestamp() - $1::int * interval '1 millisecond' LIMIT ${AT_ONCE})
-     SELECT run_id AS "runId" FROM silent WHERE pg_try_advisory_xact_lock_shared(${presenceKey('holder')})`,
+       WHERE status = 'running' AND holder IS NOT NULL AND seen_at <= ${before('$4')} LIMIT ${AT_ONCE})
+     SELECT run_id AS "runId" FROM silent WHERE EXISTS (SELECT FROM me) AND ${isFree('holder')}`,
+    heldSince,
+    thereMs,
+    holder,
     silentMs,
   );
   return rows.map(({ runId }) => runId);

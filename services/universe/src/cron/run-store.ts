@@ -5,7 +5,7 @@ import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseStore, Work } from '../universe-store.ts';
-import { FORSAKEN_AFTER_MS, LOST, type RunEnd, SILENT_AFTER_MS } from './domain/run.ts';
+import { FORSAKEN_AFTER_MS, LOST, type RunEnd, SILENT_AFTER_MS, WITNESS_AFTER_MS } from './domain/run.ts';
 import { dueTick } from './domain/schedule.ts';
 import {
   changeJob,
@@ -29,6 +29,7 @@ import {
   readSilent,
   type ShownRun,
   touchRuns,
+  type Witness,
 } from './run-rows.ts';
 
 export type RunStore = ReturnType<typeof createRunStore>;
@@ -96,7 +97,8 @@ export function createRunStore({ client, change, idempotency }: UniverseStore, c
       await lose(() => readSilent(client, silentMs));
     },
     /** Those whose process is gone are lost. */
-    loseForsaken: () => lose(() => readForsaken(client, FORSAKEN_AFTER_MS)),
+    loseForsaken: (witness: Witness) =>
+      lose(() => readForsaken(client, witness, { silentMs: FORSAKEN_AFTER_MS, thereMs: WITNESS_AFTER_MS })),
   };
 }
 

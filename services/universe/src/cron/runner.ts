@@ -128,7 +128,7 @@ function presenceJobs({ runs, presence, inHand }: Presented): JobDeclaration[] {
     if (inHand.size > 0) await runs.touch([...inHand.keys()]);
     await presence.assert();
   };
-  const lose = () => runs.loseForsaken();
+  const lose = () => runs.loseForsaken(presence);
   return [
     { id: 'universe.cron-alive', everyMs: ALIVE_EVERY_MS, scope: 'process', run: alive },
     { id: 'universe.cron-forsaken', everyMs: LOSE_FORSAKEN_EVERY_MS, scope: 'cluster', run: lose },
@@ -191,7 +191,7 @@ async function outcomeOf(parts: RunnerParts, { runId, tick, job }: ClaimedRun, h
   const outcome = await calls.make({
     ...job.task,
     as: actingFor(job, job.workspace),
-    session: sessionOfJob(name),
+    session: sessionOfJob(job.jobKey),
     requestId: runId,
     hops,
     key: `cron:${name}:${job.anchorAt}:${tick ?? runId}`,

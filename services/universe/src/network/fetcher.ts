@@ -1,9 +1,9 @@
 /** Fetches what an address names. Each name is resolved once, judged, and the connection goes to what was judged. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { type Body, readBody } from './body.ts';
 import { decideHost, type NetworkPolicy, type Target, targetOf } from './domain/target.ts';
-import { decideReachable, ownAddresses, pinnedTo, type Resolve, resolveAll } from './pinned.ts';
+import { decideReachable, ownAddresses, pinnedAgent, type Resolve, resolveAll } from './pinned.ts';
 
 export const NETWORK_LIMITS = { timeMs: 10_000, bodyBytes: 2 * 1024 * 1024, redirects: 3 } as const;
 
@@ -107,7 +107,7 @@ async function visit(
   addresses: readonly string[],
   signal: AbortSignal,
 ): Promise<Decision<Visited, NetworkDenial>> {
-  const agent = new Agent({ connect: { lookup: pinnedTo(addresses) }, pipelining: 0 });
+  const agent = await pinnedAgent(addresses);
   try {
     const path = `${url.pathname}${url.search}`;
     const answer = await agent.request({ origin: url.origin, path, method: 'GET', headers: HEADERS, signal });

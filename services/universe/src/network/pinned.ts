@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import type { Agent } from 'undici';
 import { decideAddresses, type NetworkPolicy, type Target } from './domain/target.ts';
 
 /** All addresses of a name. */
@@ -31,8 +32,14 @@ export async function decideReachable(
   return reachable.ok ? allow(addresses) : reachable;
 }
 
+/** Connects to these addresses alone. Its library is loaded with the first of them, because most nodes never fetch. */
+export async function pinnedAgent(addresses: readonly string[]): Promise<Agent> {
+  const undici = await import('undici');
+  return new undici.Agent({ connect: { lookup: pinnedTo(addresses) }, pipelining: 0 });
+}
+
 /** In the place of the system's look-up, which might say something else by now. */
-export function pinnedTo(addresses: readonly string[]): LookupFunction {
+function pinnedTo(addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, options, done) => {
     const [first = { address: '', family: 4 }] = all;

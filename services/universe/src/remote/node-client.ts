@@ -1,11 +1,11 @@
 /** Calls a tool of another node: one request to an address that was judged, and an answer that is bounded. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { z } from 'zod';
 import { isDeeperThan } from '../json-depth.ts';
 import { readUpTo } from '../network/body.ts';
 import { type NetworkPolicy, targetOf } from '../network/domain/target.ts';
-import { decideReachable, ownAddresses, pinnedTo, type Resolve, resolveAll } from '../network/pinned.ts';
+import { decideReachable, ownAddresses, pinnedAgent, type Resolve, resolveAll } from '../network/pinned.ts';
 
 export interface NodeCall {
   readonly url: string;
@@ -51,7 +51,7 @@ export function createNodeClient(resolve: Resolve = resolveAll): NodeClient {
 
 async function post(call: NodeCall, addresses: readonly string[]): Promise<Decision<unknown, NodeDenial>> {
   const { url, tool, args, withinMs } = call;
-  const agent = new Agent({ connect: { lookup: pinnedTo(addresses) }, pipelining: 0 });
+  const agent = await pinnedAgent(addresses);
   const signal = AbortSignal.timeout(Math.max(1, withinMs));
   const { origin, pathname } = new URL(url);
   try {

@@ -106,8 +106,8 @@ interface StreamInfo extends StreamCounts {
 
 export async function countWork(client: SqlClient, streamId: string): Promise<StreamInfo> {
   const [row] = await client.$queryRawUnsafe<StreamInfo[]>(
-    `SELECT ${COUNTS}, greatest(0, extract(epoch FROM clock_timestamp() - min(w.created_at)
-         FILTER (WHERE ${STATUS} = 'pending')) * 1000)::float8 AS "oldestPendingMs"
+    `SELECT ${COUNTS}, greatest(0, floor(extract(epoch FROM clock_timestamp() - min(w.created_at)
+         FILTER (WHERE ${STATUS} = 'pending')) * 1000))::float8 AS "oldestPendingMs"
      FROM universe.streams s LEFT JOIN universe.work w USING (stream_id) WHERE s.stream_id = $1`,
     streamId,
   );

@@ -322,9 +322,9 @@ export type RefusalCode =
   | 'E_SCENARIO_TASK'
   /** The scope is unknown, or none to which the caller belongs. */
   | 'E_SCOPE'
-  /** Nobody trades with themselves, their parent or their children. */
+  /** Nobody trades with themselves or within their family, the tree of spawns they belong to. */
   | 'E_SELF_TRADE'
-  /** Nobody rates themselves, their parent or their children. */
+  /** Nobody rates themselves or within their family, the tree of spawns they belong to. */
   | 'E_SELF_TRUST'
   /** The seller is trusted too little to sell. */
   | 'E_SELLER_TRUST'

@@ -46,7 +46,7 @@ export interface Tools {
   /** This node and the others that it can vote with. */
   agora_nodes: {
     arguments: Record<string, never>;
-    result: { self: { name: string | null; port: number | null; agentId: string | null; configured: boolean; listening: boolean; auth: "hmac" | "ed25519" | null; keyId: string | null }; peers: ({ name: string; port: number | null; agentId: string | null; source: "config" | "presence"; online: boolean; lastSeenAt: number | null; skewMs: number | null; conflict: boolean })[] };
+    result: { self: { name: string | null; port: number | null; agentId: string | null; configured: boolean; listening: boolean; auth: "hmac" | "ed25519" | null; keyId: string | null; conflict: boolean }; peers: ({ name: string; port: number | null; agentId: string | null; source: "config" | "presence"; online: boolean; lastSeenAt: number | null; skewMs: number | null; conflict: boolean })[] };
     refusals: never;
     dress: unknown;
     callErrors: never;
@@ -2055,7 +2055,7 @@ export interface Tools {
   svc_scenario_crew: {
     arguments: { name: string; agents?: number | undefined; budget?: number | undefined; universe?: string | undefined };
     result: { ok: true; created: boolean; crew: string; phase: "assembling" | "ready" | "quarantined" | "working" | "closing" | "closed"; roster: ({ id: string; name: string; role: "lead" | "member" })[]; workspace: string; seed: string; universe: string; pool: { limit: number; spent: number; pending: number; available: number } };
-    refusals: 'E_SCENARIO_NAME' | 'E_SCENARIO_CREW' | 'E_SCENARIO_BUDGET' | 'E_SCENARIO_SPAWN' | 'E_SNAPSHOT_UNIVERSE';
+    refusals: 'E_SCENARIO_NAME' | 'E_SCENARIO_CREW' | 'E_SCENARIO_BUDGET' | 'E_SCENARIO_SPAWN' | 'E_SNAPSHOT_UNIVERSE' | 'E_STATE_WRITE';
     dress: { ok: false };
     callErrors: never;
   };

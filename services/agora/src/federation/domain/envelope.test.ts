@@ -121,6 +121,21 @@ describe('keys of nodes', () => {
     expect(fateOf(said(before), ring('beta', { SVC_NODE_SECRET: 'the new secret of all' }))).toBe('signature');
   });
 
+  test('a secret that all accept before anybody uses it changes while all understand each other', () => {
+    const next = 'the new secret of all';
+    const steps = [
+      {},
+      { SVC_NODE_SECRET_PREVIOUS: next },
+      { SVC_NODE_SECRET: next, SVC_NODE_SECRET_PREVIOUS: SECRET },
+      { SVC_NODE_SECRET: next },
+    ];
+    for (const [index, later] of steps.entries()) {
+      const earlier = steps[index - 1] ?? later;
+      expect(fateOf(said(ring('alpha', earlier)), ring('beta', later))).toBe('taken');
+      expect(fateOf(said(ring('alpha', later)), ring('beta', earlier))).toBe('taken');
+    }
+  });
+
   test("a peer's own secret takes the place of the group's in both directions", () => {
     const own = 'known to alpha and beta';
     const [alpha, beta] = [

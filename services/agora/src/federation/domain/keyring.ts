@@ -36,6 +36,8 @@ export interface Keyring extends NodeSigner {
   readonly keyId: string;
   signEnvelope(to: string, signed: string): string;
   isEnvelopeSigned(envelope: Pick<SignedEnvelope, 'from' | 'to' | 'keyId' | 'sig'>, signed: string): boolean;
+  /** Whether that was said to everybody by this node, or by another one that has its key. */
+  isOwnEnvelope(envelope: Pick<SignedEnvelope, 'sig'>, signed: string): boolean;
   /** Whether a node of that name may become known by saying that it is there; else it has to be configured. */
   mayAnnounce(node: string): boolean;
 }
@@ -80,6 +82,7 @@ export function createKeyring({ name, agentId, keys, peers }: NodeIdentity): Key
     },
     signEnvelope: signTo,
     isEnvelopeSigned: ({ from, to, keyId, sig }, signed) => isSaid(from, to, keyId, signed, sig),
+    isOwnEnvelope: ({ sig }, signed) => isOwn(signed, sig),
     mayAnnounce: (node) => (keys.own === null ? true : peers.get(node)?.publicKey !== undefined),
   };
 }

@@ -4,7 +4,7 @@ import type { AGORA_EVENTS } from '@svc/contract/events.agora.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { EventIn } from '@svc/runtime/outbox.ts';
 import type { ChangeCall, ServiceStore } from '@svc/runtime/store.ts';
-import { afterBeacon, type Beacon, isOnline, ONLINE_MS } from '../domain/peer.ts';
+import { afterBeacon, type Beacon, ONLINE_MS } from '../domain/peer.ts';
 import type { AgoraUnit } from '../ledgers.ts';
 import {
   bindPrincipal,
@@ -74,7 +74,8 @@ export async function hearBeacon({ tx, emit, audit }: AgoraUnit, heard: HeardBea
   const before = await lockPeer(tx, node);
   const peer = { ...afterBeacon(before, beacon, { ts, now }), isJoined: true };
   await writePeer(tx, peer);
-  const isBack = !before.isJoined || !isOnline(before, now);
+  // One that was silent for long may not have left: only this node could not hear it.
+  const isBack = !before.isJoined;
   if (isBack) emit({ name: 'agora:joined', payload: { node } });
   const bound = await principalOf(tx, node);
   const isRefused = bound === null && !(await bindFirst(tx, heard));

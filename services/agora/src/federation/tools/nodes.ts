@@ -32,6 +32,9 @@ const nodes = defineTool({
       listening: z.boolean(),
       auth: z.enum(['hmac', 'ed25519']).nullable(),
       keyId: z.string().nullable(),
+      conflict: z
+        .boolean()
+        .describe('Another deployment is this node too, with its key: a copy, or a backup put back.'),
     }),
     peers: z.array(Peer),
   }),
@@ -42,13 +45,13 @@ const nodes = defineTool({
     const { member } = node;
     if (member === null) {
       const unnamed = { name: null, port: null, agentId: null, auth: null, keyId: null };
-      return { self: { ...unnamed, configured: false, listening: false }, peers: [] };
+      return { self: { ...unnamed, configured: false, listening: false, conflict: false }, peers: [] };
     }
     const { name, port, agentId } = member.identity;
     const { keyId } = member.keyring;
     const auth = keyId === HMAC ? ('hmac' as const) : ('ed25519' as const);
-    const self = { name, port, agentId, configured: true, listening: member.isListening(), auth, keyId };
-    return { self, peers: await member.peers.list() };
+    const state = { configured: true, listening: member.isListening(), conflict: member.hasDouble() };
+    return { self: { name, port, agentId, auth, keyId, ...state }, peers: await member.peers.list() };
   },
 });
 

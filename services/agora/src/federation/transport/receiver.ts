@@ -16,6 +16,7 @@ import type { Beacon } from '../domain/peer.ts';
 import type { AgoraUnit } from '../ledgers.ts';
 import { spendNonce } from '../store/peer-rows.ts';
 import type { NodeStore } from '../store/node-store.ts';
+import type { OwnDouble } from './double.ts';
 import type { Peers } from './peers.ts';
 import type { Quotas } from './quotas.ts';
 import type { RecentNonces } from './recent-nonces.ts';
@@ -41,6 +42,7 @@ interface ReceiverParts {
   readonly traffic: Traffic;
   readonly seal: Seal;
   readonly dispatch: Dispatch;
+  readonly double: Pick<OwnDouble, 'heard'>;
   /** A beacon that is what it says; the answer is what is written with its nonce. */
   onBeacon(from: string, beacon: Beacon, ts: number): Promise<(unit: AgoraUnit) => Promise<void>>;
 }
@@ -75,7 +77,7 @@ export class Receiver {
     const { keyring, peers, quotas } = this.#parts;
     const claimed = claimedSender(text);
     // A server sends a beacon back to whoever sent it, too.
-    if (claimed === keyring.name) return;
+    if (claimed === keyring.name) return this.#hearsOneMore(text) ? this.#parts.double.heard(text) : undefined;
     if (claimed !== null && !peers.isPeer(claimed) && !this.#hearsOneMore(text)) {
       return void this.#dropped(claimed, 'quota');
     }
@@ -151,7 +153,7 @@ export class Receiver {
     const { from, nonce } = read.envelope;
     const effect = await dispatch(from, type, question as never);
     const answer = await this.#inOneUnit(read, effect);
-    if (answer === null) return null;
+    if (answer === null) return this.#dropped(from, 'replay');
     traffic.accepted();
     traffic.sent();
     return seal(from, replyType(type), { re: nonce, ...answer }).text;
@@ -164,6 +166,7 @@ export class Receiver {
       await effect(unit);
       return true;
     });
+    // Another process of this deployment heard it, too; what is said again later each of them remembers.
     if (done !== null) this.#parts.traffic.accepted();
   }
 
@@ -178,6 +181,6 @@ export class Receiver {
       return allow(await effect(unit));
     });
     nonces.add(from, nonce);
-    return value === null ? this.#dropped(from, 'replay') : value;
+    return value;
   }
 }

@@ -2,7 +2,7 @@
 import { canonicalJson } from '@svc/contract/canonical.ts';
 import { PEER_LIMITS } from '../../federation/domain/quota.ts';
 import { LOCAL } from '../../federation/domain/settings.ts';
-import type { WireLedger } from '../../federation/domain/messages.ts';
+import type { SignedBallot, WireLedger } from '../../federation/domain/messages.ts';
 import type { Ledgers } from '../../federation/ledgers.ts';
 import type { Header } from '../domain/ledger.ts';
 import { boundBytes } from '../domain/merge.ts';
@@ -50,12 +50,8 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       return (unit) => castRemoteIn(unit, casting, signed, facts);
     },
     signedBallot: (owner, topic, voter) => readSigned(client, owner, topic, voter),
-    async signOnce({ tx }, { owner, ...said }) {
-      const ballot = { ...said, node: casting.signer.name };
-      const sig = casting.signer.sign('svc-agora-ballot', ballot);
-      if (sig === null) throw new Error(`a node named ${LOCAL} signs nothing`);
-      return keepSigned(tx, owner, { ballot, sig });
-    },
+    signOnce: async ({ tx }, { owner, ...said }) => keepSigned(tx, owner, signedBy(casting, said)),
+    keepSigned: ({ tx }, owner, signed) => keepSigned(tx, owner, signed),
     hasRoom: async ({ from, family }) =>
       (await countBrought(client, family === null ? { node: from } : { family })) < PEER_LIMITS.replicas,
     countAllReplicas: () => countReplicas(client),
@@ -79,6 +75,13 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       decision,
     });
   }
+}
+
+function signedBy({ signer }: Casting, said: Omit<SignedBallot['ballot'], 'node'>): SignedBallot {
+  const ballot = { ...said, node: signer.name };
+  const sig = signer.sign('svc-agora-ballot', ballot);
+  if (sig === null) throw new Error(`a node named ${LOCAL} signs nothing`);
+  return { ballot, sig };
 }
 
 /** Its own ones this node binds as it tells them; of others it passes on what it can prove. */

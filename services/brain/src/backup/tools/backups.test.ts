@@ -372,3 +372,14 @@ test('a keyed repeat is answered as before and does nothing', async () => {
   expect(await OPERATOR.ok('svc_brain_restore', { path: made['path'] }, again)).toEqual(answer);
   expect(await OPERATOR.ok('brain_read', { brain, name: 'a' })).toMatchObject({ content: 'new' });
 });
+
+test('a brain that a person has configured to run programs meanwhile is not replaced, and says why', async () => {
+  await OPERATOR.ok('brain_save', { brain, name: 'a.md', content: 'old' });
+  const { path } = await OPERATOR.ok('svc_brain_backup', { brain });
+  git(root(), 'config', 'diff.external', 'run-me');
+  const cause = { code: 'BRAIN_LOAD_FAIL', status: 503, message: expect.stringContaining('the setting diff.external') };
+  await expect(node.call('svc_brain_restore', { path, brain })).rejects.toMatchObject({ cause });
+  expect(leftovers()).toEqual([]);
+  git(root(), 'config', '--unset', 'diff.external');
+  expect(await OPERATOR.ok('svc_brain_restore', { path, brain })).toMatchObject({ status: 'restored' });
+});

@@ -135,12 +135,19 @@ test('where its home is not, it is refused and nothing is made', async () => {
   expect(await homeThere()).toBe('gone');
 });
 
+/** As if that branch had the files of main uncommitted. */
+function withWorkOf(branch: string, manifest: Buffer): Buffer {
+  const said = JSON.parse(manifest.toString()) as { commit: string };
+  return Buffer.from(JSON.stringify({ ...said, work: [{ branch, commit: said.commit }] }));
+}
+
 test('what cannot become a brain leaves none, though every sum of it is right', async () => {
   const cut = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -30), Buffer.alloc(10)]);
   const forgeries: readonly (readonly ['manifest' | 'bundle' | 'rows', (bytes: Buffer) => Buffer])[] = [
     ['bundle', cut],
     ['manifest', (bytes) => Buffer.from(bytes.toString().replace(/"commit":"[0-9a-f]{4}/, '"commit":"0000'))],
     ['rows', () => Buffer.from('["brain_owners",{}]\n')],
+    ...['gone', '../../x', ''].map((branch) => ['manifest', (bytes: Buffer) => withWorkOf(branch, bytes)] as const),
   ];
   for (const [part, change] of forgeries) {
     const path = await carried();

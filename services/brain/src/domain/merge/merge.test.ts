@@ -265,7 +265,13 @@ describe('trees', () => {
   const tree = (files: Record<string, string | Entry>): Tree =>
     new Map(Object.entries(files).map(([path, file]) => [path, typeof file === 'string' ? entry(file) : file]));
   const isPlain = (path: string, { mode }: Entry) => mode.startsWith('100') && !path.startsWith('.');
-  const mergeOf = (base: Tree, ours: Tree, theirs: Tree) => mergeTrees(base, ours, theirs, isPlain);
+  const mergeOf = (base: Tree, ours: Tree, theirs: Tree) => {
+    const steps = mergeTrees(base, ours, theirs, isPlain);
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  };
 
   it('takes additions, changes and deletions of one side', () => {
     const base = tree({ keep: '1', mod: '1', del: '1', mine: '1' });

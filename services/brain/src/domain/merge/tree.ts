@@ -46,17 +46,21 @@ type Verdict =
   | { readonly take: 'ours' | 'theirs'; readonly kind?: ConflictKind }
   | { readonly take: 'merge'; readonly mode: string };
 
-/** `isPlain` tells ordinary files from foreign entries, which are never merged, only taken from one side. */
-export function mergeTrees(
+/**
+ * In steps, a path each. `isPlain` tells ordinary files from foreign entries, which are never merged, only taken from one
+ * side.
+ */
+export function* mergeTrees(
   base: Tree,
   ours: Tree,
   theirs: Tree,
   isPlain: (path: string, entry: Entry) => boolean,
-): TreeMerge {
+): Generator<void, TreeMerge> {
   const taken = new Map<string, Entry | null>();
   const contents: ContentMerge[] = [];
   const conflicts = new Map<string, Conflict>();
-  for (const path of new Set([...ours.keys(), ...theirs.keys()])) {
+  for (const path of pathsOfBoth(ours, theirs)) {
+    yield;
     const versions = { base: base.get(path), ours: ours.get(path), theirs: theirs.get(path) };
     const verdict = judge(versions, (entry) => isPlain(path, entry));
     if (verdict.take === 'merge') contents.push(contentMerge(path, versions, verdict.mode));
@@ -65,7 +69,7 @@ export function mergeTrees(
       if (verdict.kind !== undefined) conflicts.set(path, conflictOf(path, verdict.kind, versions));
     }
   }
-  for (const path of collisions(ours, taken)) {
+  for (const path of yield* collisions(ours, taken)) {
     taken.delete(path);
     const versions = { base: base.get(path), ours: ours.get(path), theirs: theirs.get(path) };
     conflicts.set(path, conflictOf(path, 'directory-file', versions));
@@ -96,16 +100,31 @@ function conflictOf(file: string, kind: ConflictKind, { base, ours, theirs }: Ve
 }
 
 /** Paths taken from theirs that would be a file where a path we keep needs a directory, or the reverse. */
-function collisions(ours: Tree, taken: ReadonlyMap<string, Entry | null>): string[] {
-  const kept = new Set([...ours.keys()].filter((path) => !taken.has(path)));
-  const keptDirectories = new Set([...kept].flatMap(ancestors));
-  return [...taken].flatMap(([path, entry]) => {
-    const collides = entry !== null && (keptDirectories.has(path) || ancestors(path).some((dir) => kept.has(dir)));
-    return collides ? [path] : [];
-  });
+function* collisions(ours: Tree, taken: ReadonlyMap<string, Entry | null>): Generator<void, string[]> {
+  const isKept = (path: string): boolean => ours.has(path) && !taken.has(path);
+  const placed = new Set<string>();
+  for (const [path, entry] of taken) if (entry !== null) placed.add(path);
+  if (placed.size === 0) return [];
+  const directories = new Set<string>();
+  for (const path of ours.keys()) {
+    yield;
+    if (!taken.has(path)) for (const above of ancestors(path)) if (placed.has(above)) directories.add(above);
+  }
+  const found: string[] = [];
+  for (const path of placed) {
+    yield;
+    if (directories.has(path) || ancestors(path).some(isKept)) found.push(path);
+  }
+  return found;
 }
 
 function ancestors(path: string): string[] {
   const segments = path.split('/');
   return segments.slice(1).map((_, index) => segments.slice(0, index + 1).join('/'));
+}
+
+/** Those of the first in its order, then those of the second alone. */
+export function* pathsOfBoth(first: Tree, second: Tree): Generator<string, void> {
+  yield* first.keys();
+  for (const path of second.keys()) if (!first.has(path)) yield path;
 }

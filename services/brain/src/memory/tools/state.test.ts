@@ -197,7 +197,7 @@ it('writes what was past its time anew, also where its going makes room for othe
 });
 
 it('does what nobody sends again after a short standstill, and leaves to others what was sent to them', async () => {
-  const stoodStill = (repeatable: boolean) => (repeatable ? 0 : Number.POSITIVE_INFINITY);
+  const stoodStill = (repeatable: boolean) => (repeatable ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY);
   node.bus.sinceGivenUpMs = stoodStill;
   const caller = testCaller(() => node, null);
   const keyed = caller.ok('svc_memory_state', { key: 'sent on', value: 1 }, { ...LATER, idempotencyKey: 'again' });

@@ -31,7 +31,14 @@ export const assemble = defineTool({
   }),
   access: 'identified',
   effect: 'write',
-  refuses: ['E_SCENARIO_NAME', 'E_SCENARIO_CREW', 'E_SCENARIO_BUDGET', 'E_SCENARIO_SPAWN', 'E_SNAPSHOT_UNIVERSE'],
+  refuses: [
+    'E_SCENARIO_NAME',
+    'E_SCENARIO_CREW',
+    'E_SCENARIO_BUDGET',
+    'E_SCENARIO_SPAWN',
+    'E_SNAPSHOT_UNIVERSE',
+    'E_STATE_WRITE',
+  ],
   dress: DRESS,
   example: { name: 'alpha' },
   async handler({ universe: named, ...wish }, call) {

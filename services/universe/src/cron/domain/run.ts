@@ -18,9 +18,12 @@ export const LOST: RunEnd = { status: 'lost', code: null, disables: false };
 /** Of the sessions of jobs; those of callers are hashes, of which none begins so. */
 const MARK = '0'.repeat(32);
 
-/** The session of all runs of a job, also of the calls inside of those that they make. */
-export function sessionOfJob(placeKey: string): string {
-  return `${MARK}${hash('sha256', `cron ${placeKey}`, 'hex').slice(MARK.length)}`;
+/**
+ * The session of all runs of a job, also of the calls inside of those that they make. Not of its id: that may be somebody
+ * else's later, who has no business in what is current here.
+ */
+export function sessionOfJob(jobKey: string): string {
+  return `${MARK}${hash('sha256', `cron ${jobKey}`, 'hex').slice(MARK.length)}`;
 }
 
 /** A job that makes or runs jobs would have no end, however deep inside of its calls it does. */
@@ -32,6 +35,8 @@ export function isInJob(session: string): boolean {
 export const SILENT_AFTER_MS = 300_000;
 /** Sooner where its process is known to be gone: it says each second that it lives, also when it has just lost its connection. */
 export const FORSAKEN_AFTER_MS = 3000;
+/** After an outage of the database, until all that live are there again: one may be within an attempt of five seconds to connect. */
+export const WITNESS_AFTER_MS = 7000;
 
 /** The identity is gone, or has no role any more where the job is at home. */
 const GONE = 'UNAUTHORIZED';

@@ -132,7 +132,7 @@ const info = defineTool({
     exists: z.boolean(),
     total: z.int(),
     ...counts,
-    oldestPendingMs: z.number(),
+    oldestPendingMs: z.int(),
     options: Options,
   }),
   access: 'identified',
