@@ -76,11 +76,13 @@ async function keepBoth(
 ): Promise<Answer> {
   const { brain, writer, op } = sync;
   const rescue = `${rescueStamp(at)}-${rescueSuffix}`;
-  const guarded = await writeSection(brain.context, op.context.deadlineAt, async (section) => {
-    const allowed = await writer.guard(section, op.context);
-    if (allowed.ok) await moveRefs(brain.context.repository, rescueMoves(rescue, ours, theirs), at);
-    return allowed;
-  });
+  const guarded = await writer.alone(op.context.deadlineAt, () =>
+    writeSection(brain.context, op.context.deadlineAt, async (section) => {
+      const allowed = await writer.guard(section, op.context);
+      if (allowed.ok) await moveRefs(brain.context.repository, rescueMoves(rescue, ours, theirs), at);
+      return allowed;
+    }),
+  );
   if (!guarded.ok) return guarded;
   return deny('E_SYNC_CONFLICT', { conflicts: shownClashes(sync, conflicts), rescue });
 }

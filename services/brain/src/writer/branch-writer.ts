@@ -195,7 +195,10 @@ export class BranchWriter {
     for (const file of cleared) this.openConflicts.delete(file);
   }
 
-  /** Everything a guarded change must pass besides its own rules. */
+  /**
+   * Everything a guarded change must pass besides its own rules; asked in its turn, or a tree that is about to follow its
+   * renamed branch would count as diverted.
+   */
   async guard(section: WriteSection, context: OpContext): Promise<Decision<null, GuardRefusal>> {
     const guarded = guardWrite(section.lease, context, section.now);
     if (!guarded.ok) return guarded;

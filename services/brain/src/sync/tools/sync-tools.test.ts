@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Subject } from '@svc/contract/subject.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import {
@@ -26,6 +27,8 @@ let stalled: Server;
 const stalledSockets = new Set<Socket>();
 let brains = 0;
 let brain = '';
+/** Of a rebase at which its branch is renamed. */
+const MOMENTS = 10;
 
 /** A packet of git's protocol. */
 const packet = (text: string) => `${(text.length + 4).toString(16).padStart(4, '0')}${text}`;
@@ -228,6 +231,30 @@ test('a clash leaves the branch as it was and keeps both tips readable', async (
   const blind = await BOB.no('svc_sync_rebase', { brain, provider: 'r' });
   expect(blind).toMatchObject({ code: 'E_SYNC_CONFLICT', conflicts: [] });
   bed.registry.setPolicy(`brain:${brain}/x.md`, null);
+});
+
+test('a branch that is renamed during its rebase is gone, not diverted', async () => {
+  await save('x.md', 'base\n');
+  await push();
+  theirs({ 'x.md': 'theirs\n' });
+  await save('x.md', 'ours\n');
+  await OPERATOR.ok('svc_create_branch', { brain, name: 'side' });
+  git(outside, '-C', 'r.git', 'branch', '-q', `brain/${brain}/side`, `brain/${brain}/main`);
+  const rebased = () => OPERATOR.no('svc_sync_rebase', { brain, branch: 'side', provider: 'r' });
+  const rename = (name: string, to: string) => OPERATOR.ok('svc_branch_rename', { brain, name, to });
+  await rebased();
+  const from = performance.now();
+  expect(await rebased()).toMatchObject({ code: 'E_SYNC_CONFLICT' });
+  const took = performance.now() - from;
+  const heard = new Set<unknown>();
+  for (let moment = 0; moment < MOMENTS; moment += 1) {
+    const answer = rebased();
+    await delay((took * moment) / MOMENTS);
+    await rename('side', 'elsewhere');
+    heard.add((await answer)['code']);
+    await rename('elsewhere', 'side');
+  }
+  expect([...heard].filter((code) => code !== 'E_SYNC_CONFLICT')).toEqual(['E_BRANCH_ABSENT']);
 });
 
 test.each([
