@@ -59,6 +59,6 @@ export function denied<Of extends Reason>(reason: Of, details: Record<string, un
 
 /** What the owner of a topic said of a ballot; null = nothing that is known here. */
 export function voteReasonOf(code: string | undefined): VoteReason | null {
-  const reasons: readonly VoteReason[] = [...VOTE, 'not_found', 'quota', 'scope'];
+  const reasons: readonly VoteReason[] = [...VOTE, 'not_found', 'bad_signature', 'quota', 'scope'];
   return reasons.find((reason) => REASONS[reason] === code) ?? null;
 }

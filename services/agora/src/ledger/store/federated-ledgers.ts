@@ -49,9 +49,13 @@ export function createFederatedLedgers({ store, casting, ledgers, remoteFacts }:
       if (row === null) return async () => NO_TOPIC;
       return (unit) => castRemoteIn(unit, casting, signed, facts);
     },
-    signedBallot: (owner, topic, voter) => readSigned(client, owner, topic, voter),
-    signOnce: async ({ tx }, { owner, ...said }) => keepSigned(tx, owner, signedBy(casting, said)),
-    keepSigned: ({ tx }, owner, signed) => keepSigned(tx, owner, signed),
+    async signedBallot(owner, topic, voter) {
+      const signed = await readSigned(client, owner, topic, voter);
+      return signed === null ? null : signedToday(casting, signed);
+    },
+    signOnce: async ({ tx }, { owner, ...said }) =>
+      signedToday(casting, await keepSigned(tx, owner, signedBy(casting, said))),
+    keepSigned: async ({ tx }, owner, signed) => signedToday(casting, await keepSigned(tx, owner, signed)),
     hasRoom: async ({ from, family }) =>
       (await countBrought(client, family === null ? { node: from } : { family })) < PEER_LIMITS.replicas,
     countAllReplicas: () => countReplicas(client),
@@ -82,6 +86,13 @@ function signedBy({ signer }: Casting, said: Omit<SignedBallot['ballot'], 'node'
   const sig = signer.sign('svc-agora-ballot', ballot);
   if (sig === null) throw new Error(`a node named ${LOCAL} signs nothing`);
   return { ballot, sig };
+}
+
+/** The same ballot, with a key that others know of this node: it may have had another one when it signed first. */
+function signedToday(casting: Casting, signed: SignedBallot): SignedBallot {
+  const { ballot, sig } = signed;
+  const { name, verify } = casting.signer;
+  return ballot.node !== name || verify(name, 'svc-agora-ballot', ballot, sig) ? signed : signedBy(casting, ballot);
 }
 
 /** Its own ones this node binds as it tells them; of others it passes on what it can prove. */
