@@ -1,10 +1,17 @@
 /** Calls that a service makes in the name of a caller who was there before: judged, counted and recorded like those at the doors. */
 import { CallError } from '@svc/contract/codes.ts';
-import { type ActingAs, type DispatchQuestion, type Dispatched, GATEWAY } from '@svc/contract/operations.gateway.ts';
+import {
+  type ActingAs,
+  type DispatchQuestion,
+  type Dispatched,
+  GATEWAY,
+  NO_TOKEN,
+} from '@svc/contract/operations.gateway.ts';
 import type { VerifiedToken } from '@svc/contract/registry.ts';
 import type { Subscription } from '@svc/runtime/bus.ts';
 import { type Handlers, serveOperations } from '@svc/runtime/operations.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
+import type { Revision } from '@svc/runtime/registry.ts';
 import { anonymousAt, type Credentials, tokenIdentity } from './credentials.ts';
 import { type Denials, deniedCallerOf } from './denials.ts';
 import type { CallSource } from './envelope-builder.ts';
@@ -89,15 +96,29 @@ function agentOf(as: ActingAs): Record<string, string> {
   return as.kind === 'operator' && as.agentId !== null ? { 'x-svc-agent': as.agentId } : {};
 }
 
-async function visitOf(deps: InnerCallDeps, { as, session }: DispatchQuestion): Promise<Visit> {
+async function visitOf(deps: InnerCallDeps, { as, session, tokenId }: DispatchQuestion): Promise<Visit> {
   const revision = await deps.ports.requireRevision(session);
-  return { identity: await identityOf(deps, as, revision), revision: Promise.resolve(revision) };
+  if (tokenId !== undefined) await assertStands(deps, { as, tokenId }, revision);
+  return { identity: await identityOf(deps, { as, tokenId }, revision), revision: Promise.resolve(revision) };
+}
+
+type Behalf = Pick<DispatchQuestion, 'as' | 'tokenId'>;
+
+/** A call may go on for minutes; what it calls is judged as what its caller would call now. */
+async function assertStands(
+  { ports }: InnerCallDeps,
+  { as, tokenId = NO_TOKEN }: Behalf,
+  revision: Revision,
+): Promise<void> {
+  const { expiresAt = Infinity } = as.kind === 'identity' ? as.limits : {};
+  if (expiresAt > revision.at && (await ports.tokenStands(tokenId, revision.stamp))) return;
+  throw new CallError('UNAUTHORIZED', 'The token with which the caller came has ended.');
 }
 
 async function identityOf(
   { platform, ports, credentials }: InnerCallDeps,
-  as: ActingAs,
-  { stamp }: Awaited<ReturnType<Ports['requireRevision']>>,
+  { as, tokenId = NO_TOKEN }: Behalf,
+  { stamp }: Revision,
 ): Promise<Identity> {
   if (as.kind === 'operator') return credentials.operator;
   if (as.kind === 'anonymous') return anonymousAt(as.address);
@@ -107,7 +128,7 @@ async function identityOf(
     throw new CallError('UNAUTHORIZED', `${id} has no role in ${workspace}.`);
   }
   const token: VerifiedToken = {
-    limits: { ...limits, tokenId: 'none', expiresAt: limits.expiresAt ?? ENDED },
+    limits: { ...limits, tokenId, expiresAt: limits.expiresAt ?? ENDED },
     subject,
     quarantined,
     roles,

@@ -25,6 +25,8 @@ export interface Ports {
   /** The same for whoever cannot go on without. Throws SERVICE_UNAVAILABLE. */
   requireRevision(session?: string): Promise<Revision>;
   readonly tokens: TokenCache;
+  /** Whether a token, by its id, has not been revoked; its time is judged by whoever asks. Throws SERVICE_UNAVAILABLE. */
+  tokenStands(tokenId: string, stamp: RegistryStamp): Promise<boolean>;
   /** The identity in `workspace` if it has a role there, else at home. Throws SERVICE_UNAVAILABLE. */
   agentContext(agentId: string, workspace: string | null, stamp: RegistryStamp): Promise<AgentContext>;
   /** Throws SERVICE_UNAVAILABLE. */
@@ -39,6 +41,7 @@ export interface Ports {
 /** How long a caller who can do without waits for a registry that did not answer the one before. */
 const PATIENCE_WHEN_AWAY_MS = 50;
 const MAX_AGENTS = 10_000;
+const MAX_TOKENS = 10_000;
 const MAX_WORKSPACES = 10_000;
 const NO_AGENT: AgentContext = { subject: null, quarantined: false, roles: {} };
 
@@ -59,6 +62,14 @@ export function createPorts(
       return { stamp, value };
     },
   });
+  const standing = createStampedCache<boolean>({
+    hangsOn: 'rev',
+    max: MAX_TOKENS,
+    async read(tokenId) {
+      const { stamp, stands } = await registry.tokenStands({ tokenId });
+      return { stamp, value: stands };
+    },
+  });
   const workspaces = createStampedCache<boolean>({
     hangsOn: 'policies',
     max: MAX_WORKSPACES,
@@ -70,6 +81,7 @@ export function createPorts(
   return {
     ...revisions(registry, platform),
     tokens,
+    tokenStands: (tokenId, stamp) => standing.get(tokenId, stamp),
     async agentContext(agentId, workspace, stamp) {
       return IdentityId.safeParse(agentId).success ? agents.get({ agentId, workspace }, stamp) : NO_AGENT;
     },

@@ -1,6 +1,6 @@
 /** Tools that the universe calls in the name of somebody, through the doors. */
 import { CallError } from '@svc/contract/codes.ts';
-import { type ActingAs, type DispatchQuestion, GATEWAY } from '@svc/contract/operations.gateway.ts';
+import { type ActingAs, type DispatchQuestion, GATEWAY, NO_TOKEN } from '@svc/contract/operations.gateway.ts';
 import { MAX_HOPS } from '@svc/contract/rpc.ts';
 import { identityOf } from '@svc/contract/subject.ts';
 import type { Caller, Effect } from '@svc/contract/tool.ts';
@@ -84,6 +84,12 @@ export function actingOf({ subject, operator, token, principal }: Caller): Actin
   const { bound = null, readOnly = false, profile = null, expiresAt } = token ?? {};
   const limits = { bound, readOnly, profile, ...(expiresAt === undefined ? {} : { expiresAt }) };
   return { kind: 'identity', id, workspace: subject.workspace ?? 'default', limits };
+}
+
+/** In whose name, and for how long: not beyond the token with which the caller came. */
+export function behalfOf(caller: Caller): Pick<DispatchQuestion, 'as' | 'session' | 'tokenId'> {
+  const { tokenId = NO_TOKEN } = caller.token ?? {};
+  return { as: actingOf(caller), session: caller.session, ...(tokenId === NO_TOKEN ? {} : { tokenId }) };
 }
 
 /** How far a call that the caller's makes is inside of others; null = too far. */

@@ -31,9 +31,9 @@ const tool = (effect: (typeof EFFECTS)[number]) =>
     example: {},
     async handler({ text, size, hold }, { deps: { keys, failures, held }, idempotency }) {
       keys.push(idempotency?.key ?? null);
+      if (hold) await new Promise<void>((resolve) => held.push(resolve));
       const failure = failures.shift();
       if (failure !== undefined) throw new CallError(failure);
-      if (hold) await new Promise<void>((resolve) => held.push(resolve));
       return { text: text + 'x'.repeat(size) };
     },
   });

@@ -26,6 +26,9 @@ export const ActingAs = z.discriminatedUnion('kind', [
 ]);
 export type ActingAs = z.output<typeof ActingAs>;
 
+/** Instead of the id of a token, where none stands behind a call any more. */
+export const NO_TOKEN = 'none';
+
 export const GATEWAY = defineOperations('gateway', {
   /** `complete`: the tools of all services are known, so that null is a tool that there is not. */
   tool: {
@@ -38,10 +41,13 @@ export const GATEWAY = defineOperations('gateway', {
   dispatch: {
     effect: 'write',
     askers: ['universe'],
+    newer: ['tokenId'],
     question: z.strictObject({
       tool: z.string().min(1).max(100),
       args: z.record(z.string(), z.unknown()),
       as: ActingAs,
+      /** With which the caller came: nothing is called in its name once that has ended. Absent = with none. */
+      tokenId: TokenLimits.shape.tokenId.max(64).optional(),
       /** Whose current values count. */
       session: z.string().regex(/^[0-9a-f]{64}$/),
       requestId: z.string().min(1).max(64),

@@ -41,6 +41,13 @@ export const HABITAT = defineOperations('habitat', {
     question: z.strictObject({ token: z.string().max(200) }),
     answer: stamped({ token: VerifiedToken.nullable() }),
   },
+  /** Whether a token, by its id, has neither ended nor been revoked. */
+  tokenStands: {
+    effect: 'read',
+    askers: ['gateway'],
+    question: z.strictObject({ tokenId: z.string().max(64) }),
+    answer: stamped({ stands: z.boolean() }),
+  },
   /** The identity as it acts in `workspace` (else its home); `roles` = its roles everywhere. null = no role anywhere. */
   context: {
     effect: 'read',

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 type Asked = Pick<OperationClient<typeof HABITAT, 'brain'>, 'attached' | 'copyPolicies'> &
   Pick<OperationClient<typeof HABITAT, 'agora'>, 'accounts'> &
-  Pick<RegistryClient<'gateway'>, 'revision' | 'subject' | 'context' | 'roles' | 'policies'>;
+  Pick<RegistryClient<'gateway'>, 'revision' | 'subject' | 'tokenStands' | 'context' | 'roles' | 'policies'>;
 
 interface RegistryUnderTest {
   readonly ask: Asked;
@@ -80,8 +80,11 @@ export function describeRegistry(name: string, open: () => Promise<RegistryUnder
       expect((await ask.accounts({ agentId })).accounts).toEqual(verified?.accounts);
       const bound = await ask.subject({ token: await mint(agentId, { bound: other, readOnly: true }) });
       expect(bound.token).toMatchObject({ limits: { bound: other, readOnly: true }, subject: { workspace: other } });
+      const { tokenId = '' } = verified?.limits ?? {};
+      expect(await ask.tokenStands({ tokenId })).toMatchObject({ stands: true });
       await revoke(token);
       expect((await ask.subject({ token })).token).toBeNull();
+      expect(await ask.tokenStands({ tokenId })).toMatchObject({ stands: false });
       expect((await ask.subject({ token: `svc_${'0'.repeat(64)}` })).token).toBeNull();
     });
 

@@ -226,6 +226,10 @@ export class FakeRegistry {
     };
   }
 
+  stands(tokenId: string): boolean {
+    return [...this.#tokens.keys()].some((raw) => this.verified(raw)?.limits.tokenId === tokenId);
+  }
+
   accountsOf(agentId: string): string[] {
     return [agentId, this.#assignments.get(agentId) ?? []].flat();
   }
@@ -249,6 +253,7 @@ type Answering = Pick<
   FakeHandlers,
   | 'revision'
   | 'subject'
+  | 'tokenStands'
   | 'context'
   | 'accounts'
   | 'agents'
@@ -289,6 +294,7 @@ function answeringOf(registry: FakeRegistry): Answering {
   return {
     revision: async ({ sessions }) => ({ stamp: stamp(), at: Date.now(), current: registry.currentOf(sessions) }),
     subject: async ({ token }) => ({ stamp: stamp(), token: registry.verified(token) }),
+    tokenStands: async ({ tokenId }) => ({ stamp: stamp(), stands: registry.stands(tokenId) }),
     context: async ({ agentId, workspace }) => ({
       stamp: stamp(),
       subject: registry.subjectIn(agentId, workspace),

@@ -2,14 +2,14 @@
 import { hash } from 'node:crypto';
 import { contextOf, rolesByWorkspace } from '../domain/identity.ts';
 import { readAgents } from '../store/agent-rows.ts';
-import { readAccounts, readIdentity, readRoles, readToken } from '../store/identity-rows.ts';
+import { readAccounts, readIdentity, readRoles, readToken, readTokenStands } from '../store/identity-rows.ts';
 import { readAttached, readPolicies } from '../store/policy-rows.ts';
 import type { HabitatHandlers } from './handlers.ts';
 
 const RAW_TOKEN = /^svc_[0-9a-f]{64}$/;
 
 export const identityOperations: HabitatHandlers<
-  'revision' | 'subject' | 'context' | 'accounts' | 'agents' | 'roles' | 'policies' | 'attached'
+  'revision' | 'subject' | 'tokenStands' | 'context' | 'accounts' | 'agents' | 'roles' | 'policies' | 'attached'
 > = {
   async revision({ sessions }, { deps: { revision, sessions: kept } }) {
     const [{ stamp, at }, current] = await Promise.all([revision.read(), kept.currentOf(sessions)]);
@@ -19,6 +19,10 @@ export const identityOperations: HabitatHandlers<
     if (!RAW_TOKEN.test(token)) return { stamp: (await revision.read()).stamp, token: null };
     const { stamp, value } = await readToken(store.client, hash('sha256', token, 'hex'));
     return { stamp, token: value };
+  },
+  async tokenStands({ tokenId }, { deps: { store } }) {
+    const { stamp, value } = await readTokenStands(store.client, tokenId);
+    return { stamp, stands: value };
   },
   async context({ agentId, workspace }, { deps: { store } }) {
     const { stamp, value } = await readIdentity(store.client, agentId);

@@ -75,17 +75,30 @@ interface TokenRow extends IdentityRow, StampRow {
   readonly accounts: readonly string[];
 }
 
+/** Condition on a row of tokens. */
+export const LIVE = 'revoked_at IS NULL AND clock_timestamp() < expires_at';
+
 const TOKEN = `SELECT ${STAMP}, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
     t.read_only AS "readOnly", t.profile, ${epochMs('t.expires_at')} AS "expiresAt",
     ${IDENTITY('t.agent_id')}, ${ACCOUNTS('t.agent_id')}
   FROM habitat.registry_revision r LEFT JOIN habitat.tokens t
-    ON t.hash = $1 AND t.kind = 'habitat' AND t.revoked_at IS NULL AND clock_timestamp() < t.expires_at`;
+    ON t.hash = $1 AND t.kind = 'habitat' AND ${LIVE}`;
 
 /** `hash`: SHA-256 of the raw token in hex. Null = unknown, ended, or whose agent has no role any more. */
 export async function readToken(client: SqlClient, hash: string): Promise<Stamped<VerifiedToken | null>> {
   const [row] = await client.$queryRawUnsafe<TokenRow[]>(TOKEN, hash);
   if (row === undefined) throw new Error('the row of the registry revision is missing');
   return { stamp: stampOf(row), value: verifiedToken(row) };
+}
+
+export async function readTokenStands(client: SqlClient, tokenId: string): Promise<Stamped<boolean>> {
+  const [row] = await client.$queryRawUnsafe<(StampRow & { stands: boolean })[]>(
+    `SELECT ${STAMP}, EXISTS (SELECT 1 FROM habitat.tokens WHERE token_id = $1 AND kind = 'habitat' AND ${LIVE}) AS stands
+     FROM habitat.registry_revision r`,
+    tokenId,
+  );
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  return { stamp: stampOf(row), value: row.stands };
 }
 
 function verifiedToken({

@@ -1,6 +1,7 @@
 /** Tokens as rows: minted under a hash, ended for good. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
+import { LIVE } from './identity-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 
 interface NewToken {
@@ -68,8 +69,6 @@ export async function insertToken(unit: HabitatUnit, token: NewToken): Promise<v
     data: { tokenId, kind, agentId, bound: workspace, readOnly, profile, expiresAt, by },
   });
 }
-
-const LIVE = 'revoked_at IS NULL AND clock_timestamp() < expires_at';
 
 interface EndedRow {
   readonly tokenId: string;

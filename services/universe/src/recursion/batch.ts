@@ -1,6 +1,6 @@
 /** One thing done to many items: each for itself, so that a bad one spoils nothing but itself. */
 import type { Caller } from '@svc/contract/tool.ts';
-import { actingOf, type InnerCalls } from '../inner-calls.ts';
+import { behalfOf, type InnerCalls } from '../inner-calls.ts';
 import { type Allowance, CALLS_AT_ONCE, MAX_CALLS, MAX_RESULT_BYTES } from './domain/limits.ts';
 import { applyAll, type BatchOperation } from './domain/pipeline.ts';
 
@@ -76,8 +76,7 @@ async function callFor(
   const outcome = await calls.make({
     tool,
     args: { ...args, ...item },
-    as: actingOf(caller),
-    session: caller.session,
+    ...behalfOf(caller),
     requestId: `${caller.requestId.slice(0, 58)}-${index}`,
     hops,
     mostBytes: MAX_RESULT_BYTES,

@@ -2,7 +2,7 @@
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { type DoorsBed, openDoorsBed } from '../../testing/doors-bed.ts';
 
 const database = await migratedDatabase();
@@ -239,16 +239,25 @@ describe('a token', () => {
     operation: 'svc_habitat_mintToken',
     arguments: { agentId: 'ann', ...more },
   });
-  const ann = (expiresAt: number) => ({
-    subject: { userId: 'ann', agentId: 'ann', workspace: 'default', roles: ['editor'], verified: true },
-    token: { tokenId: 'tok_ann', bound: null, readOnly: false, profile: null, expiresAt },
-    operator: false,
-    principal: 'tok:ann',
-  });
+  /** With a token that lives so long. */
+  async function ann(ttlMs: number) {
+    const minted = (await bed.registry('svc_habitat_mintToken', { agentId: 'ann', ttlMs })) as {
+      tokenId: string;
+      expiresAt: number;
+    };
+    const { tokenId, expiresAt } = minted;
+    return {
+      subject: { userId: 'ann', agentId: 'ann', workspace: 'default', roles: ['editor'], verified: true },
+      token: { tokenId, bound: null, readOnly: false, profile: null, expiresAt },
+      operator: false,
+      principal: 'tok:ann',
+    };
+  }
 
   test('gives no longer one through calls inside of calls', async () => {
-    const expiresAt = Date.now() + MINUTE;
-    const asked = (args: Fields) => bed.callAs(ann(expiresAt), 'recursion_retry', args);
+    const by = await ann(MINUTE);
+    const { expiresAt } = by.token;
+    const asked = (args: Fields) => bed.callAs(by, 'recursion_retry', args);
     const long = minting({ ttlMs: MONTH });
     expect(await asked(long)).toMatchObject({ code: 'E_RETRY_FAILED', last: 'FORBIDDEN' });
     expect(await asked({ operation: 'recursion_retry', arguments: long })).toMatchObject({ code: 'E_RETRY_FAILED' });
@@ -256,8 +265,35 @@ describe('a token', () => {
   });
 
   test('that has ended meanwhile gives none', async () => {
-    const asked = await bed.callAs(ann(Date.now() - 1), 'recursion_retry', minting({ ttlMs: 1 }));
-    expect(asked).toMatchObject({ code: 'E_RETRY_FAILED', last: 'FORBIDDEN' });
+    const by = await ann(1);
+    await vi.waitUntil(() => Date.now() > by.token.expiresAt);
+    const asked = await bed.callAs(by, 'recursion_retry', minting({ ttlMs: 1 }));
+    expect(asked).toMatchObject({ code: 'E_RETRY_FAILED', last: 'UNAUTHORIZED' });
+  });
+
+  test('that is revoked while a call goes on has nothing more called in its name', async () => {
+    const { held, failures, keys } = bed.probe;
+    const letGo = () => held.splice(0).forEach((go) => go());
+    const direct = { operation: 'probe_write', arguments: { hold: true } };
+    const wishes: [Fields, string][] = [
+      [direct, 'UNAUTHORIZED'],
+      [{ operation: 'recursion_retry', arguments: direct }, 'E_RETRY_FAILED'],
+    ];
+    for (const [wish, last] of wishes) {
+      const by = await ann(MINUTE);
+      keys.splice(0);
+      failures.push('E_BUSY');
+      const asked = bed.callAs(by, 'recursion_retry', { backoffMs: 0, ...wish });
+      await vi.waitUntil(() => held.length > 0);
+      await bed.registry('svc_habitat_revokeToken', { tokenOrHash: by.token.tokenId });
+      const releasing = setInterval(letGo, 1);
+      try {
+        expect(await asked).toMatchObject({ code: 'E_RETRY_FAILED', last });
+        expect(keys).toHaveLength(1);
+      } finally {
+        clearInterval(releasing);
+      }
+    }
   });
 });
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '@svc/contract/tool.ts';
 import type { UniverseDeps } from '../deps.ts';
-import { actingOf } from '../inner-calls.ts';
+import { behalfOf } from '../inner-calls.ts';
 import { delayMs, isWorthAnother } from './domain/backoff.ts';
 import { MAX_RESULT_BYTES } from './domain/limits.ts';
 
@@ -43,8 +43,7 @@ export async function retry(
     const outcome = await calls.make({
       tool,
       args,
-      as: actingOf(caller),
-      session: caller.session,
+      ...behalfOf(caller),
       requestId: `${caller.requestId.slice(0, 58)}-${attempt}`,
       hops,
       key,
