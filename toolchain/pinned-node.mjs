@@ -7,12 +7,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inTurn } from './install-turn.mjs';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { toolchain } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /** Also said in deploy/Dockerfile. */
 const PRODUCTION = "--prod --filter-prod '@svc/deploy...'";
 const stampFile = join(root, 'node_modules', '.toolchain.json');
+const turnFile = join(root, '.installing');
 const STDERR = 2;
 
 function fingerprint() {
@@ -43,7 +45,7 @@ function installedNode(needed) {
   return enough && stamp.fingerprint === fingerprint() && existsSync(stamp.node) ? stamp.node : null;
 }
 
-/** What was installed whole stays so. What it says is no output of the entry. */
+/** What was installed whole stays so. What it says is no output of the entry. Null when it failed, and has said why. */
 function install(needed) {
   const stamp = readStamp();
   const kind = stamp === null || stamp.kind === 'production' ? needed : 'all';
@@ -52,7 +54,10 @@ function install(needed) {
   const packages = ['-p', `node@${toolchain.node}`, '-p', `pnpm@${toolchain.pnpm}`];
   const stdio = ['ignore', STDERR, STDERR];
   const { status } = spawnSync('npx', ['-y', ...packages, '-c', command], { cwd: root, stdio });
-  if (status !== 0) process.exit(status ?? 1);
+  if (status !== 0) {
+    process.exitCode = status ?? 1;
+    return null;
+  }
   const node = installedNode(needed);
   if (!node) throw new Error('the installation left no usable stamp; remove node_modules and try again');
   return node;
@@ -66,7 +71,8 @@ export function runPinned(args, { cwd, withTools }) {
   const at = args.findIndex((argument) => !argument.startsWith('-'));
   const entry = at === -1 ? '' : args[at];
   const needed = entry.startsWith('deploy/') ? 'production' : 'all';
-  const node = installedNode(needed) ?? install(needed);
+  const node = installedNode(needed) ?? inTurn(turnFile, () => installedNode(needed) ?? install(needed));
+  if (node === null) return;
   const placed = args.map((argument, index) => (index === at && cwd !== root ? join(root, entry) : argument));
   const tools = withTools ? { PATH: `${dirname(node)}:${join(root, 'node_modules', '.bin')}:${process.env.PATH}` } : {};
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', ...placed], {

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ let root: string;
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'svc-run-'));
   for (const folder of ['toolchain', 'deploy', 'bin', 'node_modules']) mkdirSync(join(root, folder));
-  for (const file of ['run.mjs', 'pinned-node.mjs'])
+  for (const file of ['run.mjs', 'pinned-node.mjs', 'install-turn.mjs'])
     cpSync(join(import.meta.dirname, file), join(root, 'toolchain', file));
   writeFileSync(join(root, 'package.json'), JSON.stringify({ toolchain: { node: '24.0.0', pnpm: '12.0.0' } }));
   for (const entry of ['deploy/embedded.ts', 'toolchain/test.ts']) writeFileSync(join(root, entry), '');
@@ -22,6 +22,8 @@ beforeEach(() => {
      const command = process.argv.at(-1);
      const [kind, fingerprint] = command.split('toolchain/install.ts ')[1].split(' ');
      appendFileSync('asked', command.split(' && ')[0] + '\\n');
+     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(process.env.INSTALL_MS ?? 0));
+     if (process.env.INSTALL_FAILS) process.exit(7);
      writeFileSync('node_modules/.toolchain.json', JSON.stringify({ kind, fingerprint, node: process.execPath }));`,
     { mode: 0o755 },
   );
@@ -34,10 +36,20 @@ const TEST = ['toolchain/test.ts'];
 const ALL = 'pnpm install --frozen-lockfile';
 const PRODUCTION = `${ALL} --prod --filter-prod '@svc/deploy...'`;
 
+const envWith = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
+  ...process.env,
+  PATH: `${join(root, 'bin')}${delimiter}${process.env['PATH']}`,
+  ...more,
+});
+
+function tryRun(args: readonly string[], more?: NodeJS.ProcessEnv) {
+  const command = [join(root, 'toolchain', 'run.mjs'), ...args];
+  const { status, stderr } = spawnSync(process.execPath, command, { env: envWith(more) });
+  return { status, stderr: stderr.toString() };
+}
+
 function run(args: readonly string[]): void {
-  const env = { ...process.env, PATH: `${join(root, 'bin')}${delimiter}${process.env['PATH']}` };
-  const { status, stderr } = spawnSync(process.execPath, [join(root, 'toolchain', 'run.mjs'), ...args], { env });
-  expect({ status, stderr: stderr.toString() }).toMatchObject({ status: 0 });
+  expect(tryRun(args)).toMatchObject({ status: 0 });
 }
 
 const installs = (): string[] => readFileSync(join(root, 'asked'), 'utf8').trimEnd().split('\n');
@@ -68,6 +80,27 @@ test('whoever ends `npm start` ends the node', async () => {
   shell.kill('SIGTERM');
   await once(shell, 'close');
   expect(said).toEqual(['running', 'ended']);
+});
+
+test('of several that start at once one installs, and whoever needs more installs it afterwards', async () => {
+  const starts = [START, TEST, START, TEST, START].map((args) =>
+    spawn(process.execPath, [join(root, 'toolchain', 'run.mjs'), ...args], {
+      env: envWith({ INSTALL_MS: '300' }),
+      stdio: 'ignore',
+    }),
+  );
+  const ends = await Promise.all(starts.map((start) => once(start, 'close')));
+  expect(ends).toEqual(starts.map(() => [0, null]));
+  const [first, ...others] = installs();
+  expect(others).toEqual(first === ALL ? [] : [ALL]);
+});
+
+test('an installation that failed, or that was killed, keeps nobody from the next one', () => {
+  expect(tryRun(START, { INSTALL_FAILS: 'yes' })).toMatchObject({ status: 7 });
+  const gone = spawnSync(process.execPath, ['--eval', '']).pid;
+  writeFileSync(join(root, '.installing'), String(gone));
+  run(START);
+  expect(readdirSync(root).filter((name) => name.startsWith('.installing'))).toEqual([]);
 });
 
 test('a changed lockfile is installed, and what was whole stays whole', () => {
