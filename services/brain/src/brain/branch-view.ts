@@ -9,7 +9,7 @@ import type { Worktree } from '../files/worktree.ts';
 import { changeTimeOf, readChangeTimes } from '../git/change-times.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
-import { isPlain } from '../git/worktrees.ts';
+import { isShown, MAX_FILE_BYTES } from '../git/worktrees.ts';
 import type { RowChains } from '../ports.ts';
 import type { BranchIndex, TextSource } from '../search/branch-index.ts';
 import type { ChangedAt } from '../search/conditions.ts';
@@ -144,25 +144,25 @@ export function commitView(
 ): CommitView {
   let index: BranchIndex | null = null;
 
-  const plainTree = () => orderedTree(repository, commit);
+  const shownTree = () => orderedTree(repository, commit);
 
   async function readOne(path: string): Promise<ViewedFile | null> {
-    const entry = (await plainTree()).get(path);
-    return entry === undefined ? null : viewed(path, await readBlob(repository, entry.oid));
+    const entry = (await shownTree()).get(path);
+    return entry === undefined ? null : viewedEntry(repository, path, entry);
   }
 
   async function* files(isWanted: (path: string) => boolean): AsyncGenerator<ListedFile> {
     const slices = new Slices();
-    for (const [path, { oid }] of await plainTree()) {
+    for (const [path, entry] of await shownTree()) {
       if (slices.isOver) await slices.pause();
       if (!isWanted(path)) continue;
-      const { text: _text, ...names } = viewed(path, await readBlob(repository, oid));
+      const { text: _text, ...names } = await viewedEntry(repository, path, entry);
       yield names;
     }
   }
 
   async function askIndex<Answer>(chains: RowChains, ask: (found: RuledIndex) => Answer): Promise<Answer> {
-    const paths = (await plainTree()).keys();
+    const paths = (await shownTree()).keys();
     if (index === null) {
       index = newIndex({ text: async (path) => (await readOne(path))?.text ?? null });
       for (const path of paths) index.set(path, null);
@@ -173,11 +173,14 @@ export function commitView(
   return {
     commit,
     files,
-    paths: async () => (await plainTree()).keys(),
+    paths: async () => (await shownTree()).keys(),
     read: readOne,
     async readPiece(path, { offset, length }) {
-      const entry = (await plainTree()).get(path);
-      return entry === undefined ? null : (await readBlob(repository, entry.oid)).subarray(offset, offset + length);
+      const entry = (await shownTree()).get(path);
+      if (entry === undefined) return null;
+      const whole = await readBlob(repository, entry.oid);
+      // A copy, so that a small piece does not keep a large blob alive.
+      return Buffer.from(whole.subarray(offset, offset + length));
     },
     ...OF_NO_TREE,
     writingTimes: () => committedTimes(repository, commit),
@@ -190,7 +193,7 @@ async function orderedTree(repository: Repository, commit: string): Promise<Read
   const key = `${commit} ${repository.gitDir}`;
   const known = trees.get(key);
   if (known !== undefined) return known;
-  const entries = await readPlainTree(repository, commit);
+  const entries = await readShownTree(repository, commit);
   const tree = new Map([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
   trees.set(key, tree);
   return tree;
@@ -205,9 +208,9 @@ async function committedTimes(repository: Repository, commit: string): Promise<C
   };
 }
 
-async function readPlainTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
+async function readShownTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
   const entries = await readTree(repository, commit);
-  for (const [path, entry] of entries) if (!isPlain(path, entry)) entries.delete(path);
+  for (const [path, entry] of entries) if (!isShown(path, entry)) entries.delete(path);
   return entries;
 }
 
@@ -246,6 +249,12 @@ async function readFirst(view: BranchView, paths: readonly string[]): Promise<Vi
 
 function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry, problem: string | null): ListedFile {
   return { file, bytes, hash: sha256, modifiedAt, kind, problem };
+}
+
+/** What is too large for text is described without its bytes, as a look at the disk does it. */
+async function viewedEntry(repository: Repository, file: string, { oid, bytes }: TreeEntry): Promise<ViewedFile> {
+  if (bytes === null || bytes <= MAX_FILE_BYTES) return viewed(file, await readBlob(repository, oid));
+  return { file, bytes, hash: '', modifiedAt: null, text: null, kind: 'large', problem: 'is larger than 1 MiB' };
 }
 
 function viewed(file: string, content: Buffer): ViewedFile {

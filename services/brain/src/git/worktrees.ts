@@ -55,10 +55,9 @@ function isPlaceable(path: string): boolean {
   return path.split('/').every((name) => !UNPLACEABLE.test(name) && Buffer.byteLength(name) <= MAX_SEGMENT_BYTES);
 }
 
-/** A file with a legal name that is small enough to be served. */
-export function isPlain(path: string, { mode, bytes }: TreeEntry): boolean {
-  const isFile = mode === '100644' || mode === '100755';
-  return isFile && bytes !== null && bytes <= MAX_FILE_BYTES && filePathProblem(path) === null;
+/** A file of a commit that readers see there as they would in a working tree: one that is put into it, under a legal name. */
+export function isShown(path: string, entry: TreeEntry): boolean {
+  return isCheckedOut(path, entry) && filePathProblem(path) === null;
 }
 
 /** The directory name of a branch's working tree. `+` occurs in no branch name, so no two branches share one. */

@@ -135,6 +135,8 @@ interface Side {
 async function readSide(view: BranchView, file: string, rows: RowView): Promise<Side | null> {
   const found = await view.read(file);
   if (found === null) return { text: null, bytes: 0, hash: null };
+  // Bytes that nobody read are like no others.
+  if (found.hash === '') return { text: null, bytes: found.bytes, hash: null };
   if (found.text === null || !rows.hides(file)) return found;
   const text = rows.shown(file, found.text);
   return text === null ? null : { text, bytes: Buffer.byteLength(text), hash: found.hash };

@@ -99,6 +99,35 @@ test('a large file of a person is read in pieces, listed, and never replaced', a
   });
 });
 
+test('a large file is in a commit, and on a branch without a working tree, what it is in a working tree', async () => {
+  const large = Buffer.alloc(2_500_000, 'then');
+  writeFileSync(join(root(), 'large.bin'), large);
+  const { commit } = await user.ok('svc_commit', { message: 'then' });
+  await user.ok('svc_create_branch', { name: 'aside' });
+  writeFileSync(join(root(), 'large.bin'), 'now');
+  const last = { offset: 2_097_152, encoding: 'base64' };
+  for (const state of [{ at: commit }, { branch: 'aside' }]) {
+    const told = JSON.stringify(state);
+    const piece = await user.ok('svc_storage_read', { path: 'large.bin', ...last, ...state });
+    expect(piece, told).toMatchObject({ bytes: 2_500_000, hash: null });
+    expect(Buffer.from(String(piece['content']), 'base64').equals(large.subarray(last.offset)), told).toBe(true);
+    expect(piece, told).not.toHaveProperty('nextOffset');
+    expect(await user.ok('svc_storage_list', { dir: '', ...state }), told).toMatchObject({
+      entries: [{ name: 'large.bin', bytes: 2_500_000 }],
+    });
+    expect(await user.ok('brain_list_files', state), told).toMatchObject({
+      files: [{ file: 'large.bin', kind: 'large', problem: 'is larger than 1 MiB' }],
+    });
+    expect(await user.no('brain_read', { name: 'large.bin', ...state }), told).toMatchObject({ code: 'E_NOT_TEXT' });
+  }
+  // As large as before, and another one.
+  writeFileSync(join(root(), 'large.bin'), Buffer.alloc(2_500_000, 'else'));
+  const { commit: later } = await user.ok('svc_commit', { message: 'later' });
+  expect(await user.ok('svc_diff', { from: commit, to: later })).toMatchObject({
+    files: [{ file: 'large.bin', change: 'modified', patch: null }],
+  });
+});
+
 test('directories: listed with what lies in them, page by page, and told from files', async () => {
   for (const path of ['a/b/c.md', 'a/x.md', 'a.md']) await user.ok('svc_storage_write', { path, content: path });
   expect(await user.ok('svc_storage_mkdir', { dir: 'a/empty' })).toMatchObject({ created: true, existed: false });
