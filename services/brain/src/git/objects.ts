@@ -26,13 +26,19 @@ export interface TreeEntry {
   readonly bytes: number | null;
 }
 
-/** Every entry below a commit's tree, whatever its kind, by path. */
+/** Every entry below a commit's tree, whatever its kind, by path. Throws GitError, also when the repository lacks one of them. */
 export function readTree(repository: Repository, commit: string): Promise<Map<string, TreeEntry>> {
-  return listTree(repository, commit, ['-l'], (mode, oid, size) => ({
-    mode,
-    oid,
-    bytes: size === '-' ? null : Number(size),
-  }));
+  return listTree(repository, commit, ['-l'], (mode, oid, size) => {
+    if (size === SIZE_OF_MISSING) throw missingObject(oid);
+    return { mode, oid, bytes: size === '-' ? null : Number(size) };
+  });
+}
+
+/** What git tells, and ends well. */
+const SIZE_OF_MISSING = 'BAD';
+
+function missingObject(oid: string): GitError {
+  return new GitError('exit', `object ${oid} is missing`);
 }
 
 /** Every entry below a commit's tree by path, without the sizes, which cost a look at each object. */
@@ -102,7 +108,7 @@ export async function readRawChanges(
 /** A blob's bytes. Throws GitError when the repository does not have it. */
 export async function readBlob(repository: Repository, oid: string): Promise<Buffer> {
   const blob = await repository.blobs.read(oid);
-  if (blob === null) throw new GitError('exit', `object ${oid} is missing`);
+  if (blob === null) throw missingObject(oid);
   return blob;
 }
 
