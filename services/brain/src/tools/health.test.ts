@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
 import { makeTestBed, saveFiles } from '../../testing/git-test-bed.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { beat, claim, HEARTBEAT_EVERY_MS } from '../store/ownership.ts';
 
 interface Health {
   readonly status: string;
@@ -38,6 +40,40 @@ test('of brains that take longer to open than a call lasts health counts those i
   expect(later.brains.map(({ name }) => name)).toEqual(everyName);
   await node.stop();
 }, 120_000);
+
+test('health tells of a brain that is open, however many others do not answer', async () => {
+  await using bed = await openBrainTestBed();
+  await using made = await makeTestBed();
+  const node = await bed.start();
+  const { ok } = testCaller(() => node, null);
+  const client = poolClient(bed.database.pool);
+  // Whoever has them lives, as far as anybody sees, and does not answer.
+  await beat(client, 'silent', 'elsewhere');
+  await using _beats = keepOn(() => beat(client, 'silent', 'elsewhere'));
+  for (let index = 0; index < 20; index += 1) {
+    const name = `b${String(index).padStart(2, '0')}`;
+    cpSync(made.repository.dir, join(bed.dataDir, 'brains', name), { recursive: true });
+    expect(await claim(client, name, 'silent')).not.toBeNull();
+  }
+  await ok('brain_write', { name: 'note', content: 'as it is' });
+  const { brains } = await ok('svc_health', {}, { deadlineAt: Date.now() + 6000 });
+  expect(brains).toContainEqual(expect.objectContaining({ name: 'svc', files: 1 }));
+  await node.stop();
+}, 60_000);
+
+/** Does it again and again until it is disposed of. */
+function keepOn(work: () => Promise<unknown>): AsyncDisposable {
+  let last: Promise<unknown> = Promise.resolve();
+  const timer = setInterval(() => {
+    last = work().catch(() => undefined);
+  }, HEARTBEAT_EVERY_MS);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer);
+      await last;
+    },
+  };
+}
 
 test('health names a database that takes no writes, for as long as that is so', async () => {
   await using bed = await openBrainTestBed();

@@ -171,14 +171,18 @@ export async function readableBrains({
   return views.flatMap((rows, index) => (rows.mayOpen ? [{ name: names[index] ?? '', rows }] : []));
 }
 
-/** Asks every brain that the caller may see, a few at a time; answers in order of the names. */
+/** Asks every brain that the caller may see, a few at a time, those that are open here first; answers in order of the names. */
 export async function askEveryBrain<Answer>(
   context: CallContext,
   ask: (brain: AskedBrain, name: string) => Promise<Answer>,
 ): Promise<Answer[]> {
   const { deps } = context;
   const op = opContext(context);
-  const asking = (await readableBrains(context)).entries();
+  const readable = [...(await readableBrains(context)).entries()];
+  const open = new Set(deps.host.openBrains().map((brain) => brain.context.name));
+  const isOpen = ([, { name }]: (typeof readable)[number]): boolean => open.has(name);
+  // What answers at once waits for none that is to be opened, however many of those there are.
+  const asking = [...readable.filter(isOpen), ...readable.filter((one) => !isOpen(one))].values();
   const answers: Answer[] = [];
   // One that takes long holds up one lane and not all of them.
   const lane = async (): Promise<void> => {
