@@ -53,7 +53,7 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
       everyMs,
     );
   const rounds = [
-    repeat('no heartbeat: the database is away', beatInTime),
+    repeat('no heartbeat: the database does not answer', beatInTime),
     // Letting go of a brain takes as long as its disk does; a heartbeat must not wait for that.
     repeat('lost brains are still open', () => dropLost(host, client)),
   ];
