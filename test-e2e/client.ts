@@ -1,6 +1,7 @@
 /** A caller of the system: HTTP with keep-alive, one session each, replies judged by what the scenario expects. */
 import { randomUUID } from 'node:crypto';
 import { type Client, createClient } from '@svc/client';
+import { MAX_DEADLINE_MS } from '@svc/contract/tool.ts';
 import { sawCode } from '@svc/testing/seen.ts';
 import { Agent, type Dispatcher, request } from 'undici';
 import type { TargetPlace } from './targets/target.ts';
@@ -39,7 +40,14 @@ export interface CallerOptions {
 type Place = Pick<TargetPlace, 'gateways' | 'key'>;
 
 const PATIENCE_MS = 60_000;
-const agent = new Agent({ connections: 128, keepAliveTimeout: 2000, headersTimeout: 60_000, bodyTimeout: 60_000 });
+/** Whatever the node may take: what took too long is its answer. */
+const ANSWERED_WITHIN_MS = MAX_DEADLINE_MS + 30_000;
+const agent = new Agent({
+  connections: 128,
+  keepAliveTimeout: 2000,
+  headersTimeout: ANSWERED_WITHIN_MS,
+  bodyTimeout: ANSWERED_WITHIN_MS,
+});
 
 export class Caller {
   readonly session: string;
