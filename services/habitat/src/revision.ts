@@ -38,7 +38,7 @@ export function createRevision({ client, exclusive, clock }: RevisionParts): Rev
 
   async function fromDatabase(): Promise<RevisionNow> {
     const [row] = await client.$queryRawUnsafe<(StampRow & { at: number })[]>(READ);
-    if (row === undefined) throw new Error('the row of the registry revision is missing');
+    assertStamped(row);
     return { stamp: stampOf(row), at: row.at };
   }
 
@@ -52,6 +52,11 @@ export function createRevision({ client, exclusive, clock }: RevisionParts): Rev
       if (known === null || stamp.rev > known.rev) known = stamp;
     },
   };
+}
+
+/** Every statement on the registry has its row. Throws where it is missing, which is a fault of the database. */
+export function assertStamped<Row>(row: Row | undefined): asserts row is Row {
+  if (row === undefined) throw new Error('the row of the registry revision is missing');
 }
 
 export function stampOf({ rev, policies, settings }: StampRow): RegistryStamp {

@@ -1,7 +1,7 @@
 /** Reads of who belongs to what: each one statement, so that rows and stamp belong together. */
 import { foldCase } from '@svc/contract/names.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { type StampRow, stampOf } from '../revision.ts';
+import { assertStamped, type StampRow, stampOf } from '../revision.ts';
 import type { Stamped } from './identity-rows.ts';
 
 /** The id itself when there is such a thing, else the only one that has the name in a confirmed organisation: anybody may
@@ -54,7 +54,7 @@ export async function isMemberOf(client: SqlClient, owner: string, agentId: stri
     reference,
     foldCase(reference),
   );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   const member = row.member === true;
   return { stamp: stampOf(row), value: { member, owner: member ? `${kind}:${row.meant}` : null } };
 }
@@ -66,7 +66,7 @@ export async function readPlan(client: SqlClient, agentId: string): Promise<Stam
        WHERE s.agent_id = $1 AND o.confirmed_at IS NOT NULL) AS plan FROM habitat.registry_revision`,
     agentId,
   );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   return { stamp: stampOf(row), value: row.plan };
 }
 
@@ -92,7 +92,7 @@ const ACCOUNT = `SELECT r.rev, r.policies, r.settings,
 
 export async function readAccount(client: SqlClient, account: string, by: string | null): Promise<Stamped<Account>> {
   const [row] = await client.$queryRawUnsafe<(Account & StampRow)[]>(ACCOUNT, account, by);
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   const { kind, isOwner, isMember, permissions } = row;
   return { stamp: stampOf(row), value: { kind, isOwner, isMember, permissions } };
 }

@@ -3,7 +3,7 @@ import type { RegistryStamp, VerifiedToken } from '@svc/contract/registry.ts';
 import { PlanName } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type AgentFacts, contextOf, type HeldRole, type IdentityRows, rolesByWorkspace } from '../domain/identity.ts';
-import { type StampRow, stampOf } from '../revision.ts';
+import { assertStamped, type StampRow, stampOf } from '../revision.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 
 /** It, or whoever is above it in the tree of spawns. `id` is part of the statement. */
@@ -60,7 +60,7 @@ export async function readIdentity(client: SqlClient, id: string): Promise<Stamp
     `SELECT ${STAMP}, ${IDENTITY('$1')} FROM habitat.registry_revision r`,
     id,
   );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   const { agent, quarantined, roles, assignment } = row;
   return { stamp: stampOf(row), value: { id, agent, quarantined, roles, assignment } };
 }
@@ -87,7 +87,7 @@ const TOKEN = `SELECT ${STAMP}, t.token_id AS "tokenId", t.agent_id AS "agentId"
 /** `hash`: SHA-256 of the raw token in hex. Null = unknown, ended, or whose agent has no role any more. */
 export async function readToken(client: SqlClient, hash: string): Promise<Stamped<VerifiedToken | null>> {
   const [row] = await client.$queryRawUnsafe<TokenRow[]>(TOKEN, hash);
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   return { stamp: stampOf(row), value: verifiedToken(row) };
 }
 
@@ -97,7 +97,7 @@ export async function readTokenStands(client: SqlClient, tokenId: string): Promi
      FROM habitat.registry_revision r`,
     tokenId,
   );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   return { stamp: stampOf(row), value: row.stands };
 }
 
@@ -139,7 +139,7 @@ export async function readAccounts(client: SqlClient, id: string): Promise<Stamp
     `SELECT ${STAMP}, ${ACCOUNTS('$1::text')} FROM habitat.registry_revision r`,
     id,
   );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   return { stamp: stampOf(row), value: row.accounts };
 }
 
@@ -163,6 +163,6 @@ export async function readRoles(client: SqlClient, userId: string, workspaceId: 
     userId,
     workspaceId,
   );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   return { stamp: stampOf(row), value: { known: row.known, confirmed: row.confirmed, roles: row.roles } };
 }

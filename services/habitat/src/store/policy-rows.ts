@@ -3,7 +3,7 @@ import { sortedJson } from '@svc/contract/canonical.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { DEFAULT_POLICY, type Policy } from '@svc/contract/policy.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { type StampRow, stampOf } from '../revision.ts';
+import { assertStamped, type StampRow, stampOf } from '../revision.ts';
 import type { HabitatUnit } from './unit.ts';
 import type { Stamped } from './identity-rows.ts';
 import { boundaryOf, type WorkspaceRow } from './workspace-rows.ts';
@@ -35,7 +35,7 @@ export function readAttached(
 
 async function read(client: SqlClient, sql: string, values: unknown[]): Promise<Stamped<PolicyMap>> {
   const [row] = await client.$queryRawUnsafe<Row[]>(sql, ...values);
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   return { stamp: stampOf(row), value: row.found };
 }
 

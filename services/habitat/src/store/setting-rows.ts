@@ -14,7 +14,7 @@ import {
 import { sortedJson } from '@svc/contract/canonical.ts';
 import type { FixedSettings } from '@svc/runtime/config.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { type StampRow, stampOf } from '../revision.ts';
+import { assertStamped, type StampRow, stampOf } from '../revision.ts';
 import type { HabitatUnit } from './unit.ts';
 import type { Stamped } from './identity-rows.ts';
 import { lockNames } from './name-lock.ts';
@@ -26,7 +26,7 @@ export async function readSettings(client: SqlClient): Promise<Stamped<StoredSet
     `SELECT rev, policies, settings, (SELECT coalesce(json_object_agg(key, value), '{}') FROM habitat.settings) AS stored
      FROM habitat.registry_revision`,
   );
-  if (row === undefined) throw new Error('the row of the registry revision is missing');
+  assertStamped(row);
   return { stamp: stampOf(row), value: row.stored };
 }
 

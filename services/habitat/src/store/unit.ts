@@ -11,7 +11,7 @@ import type { LastStatement } from '@svc/runtime/transaction.ts';
 import type { Audit } from '../audit/audit.ts';
 import type { Acting } from '../domain/actor.ts';
 import type { ChainedEntry } from '../domain/audit-chain.ts';
-import { type Revision, type StampRow, stampOf } from '../revision.ts';
+import { assertStamped, type Revision, type StampRow, stampOf } from '../revision.ts';
 import type { Appended } from './audit-rows.ts';
 import { readSetting } from './setting-rows.ts';
 
@@ -118,7 +118,7 @@ function riseOfRevision(effects: Effects): LastStatement {
        settings = CASE WHEN $2 THEN rev + 1 ELSE settings END RETURNING rev, policies, settings`,
     values: [effects.parts.has('policies'), effects.parts.has('settings')],
     committed([row]) {
-      if (row === undefined) throw new Error('the row of the registry revision is missing');
+      assertStamped(row);
       effects.stamp = stampOf(row as StampRow);
     },
   };
