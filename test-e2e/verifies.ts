@@ -52,14 +52,21 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 
 const MOST_OF_A_LINE = 3000;
 
-/** Ids of the scenarios while the coverage test collects them, else null. */
-let collected: RequirementId[] | null = null;
+interface Collected {
+  /** Those that its scenarios name. */
+  readonly requirements: RequirementId[];
+  /** On the cluster it has one of its own. */
+  hasOwnCluster: boolean;
+}
 
-/** Imports scenario files without running anything and returns the requirements that they name. */
-export async function collectScenarios(importFiles: () => Promise<void>): Promise<RequirementId[]> {
-  collected = [];
+/** What is found of a file while the coverage test collects, else null. */
+let collected: Collected | null = null;
+
+/** Imports a file of scenarios without running anything. */
+export async function collectScenarios(importFile: () => Promise<unknown>): Promise<Readonly<Collected>> {
+  collected = { requirements: [], hasOwnCluster: false };
   try {
-    await importFiles();
+    await importFile();
     return collected;
   } finally {
     collected = null;
@@ -73,7 +80,7 @@ export function verifies(
 ): void {
   const list = typeof ids === 'string' ? [ids] : ids;
   if (collected !== null) {
-    collected.push(...list);
+    collected.requirements.push(...list);
     return;
   }
   const name = `${list.join(' ')} — ${title ?? list.map(behaviourOf).join(' ')}`;
@@ -122,6 +129,7 @@ export function ownTarget(
 ): OwnTargetHandle {
   let target: OwnTarget | null = null;
   let prepared: Preparation | null = null;
+  if (collected !== null && only !== 'embedded') collected.hasOwnCluster = true;
   if (collected === null && isTargetThere(only)) {
     beforeAll(async () => {
       countStartsFor(thisFile());
@@ -156,7 +164,7 @@ function thisFile(): string {
 function sharedPlace(which: 'target' | 'keyed'): TargetPlace {
   const place = inject(which);
   if (place === null) throw new Error('no target');
-  if (place === 'none') throw new Error('a scenario of this file uses what all share: take it out of breaking.ts');
+  if (place === 'none') throw new Error('a scenario of this file uses what all share: take it out of BREAKING');
   return place;
 }
 

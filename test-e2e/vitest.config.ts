@@ -1,6 +1,7 @@
 /** The same scenario files once per target, and the test that no requirement lacks a scenario. */
 import { fileURLToPath } from 'node:url';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { AT_ONCE } from './lanes.ts';
 
 /** Limits end what hangs and judge no speed: a machine that is busy takes many times as long, and some start a server first. */
 export const PATIENCE = {
@@ -47,9 +48,8 @@ export const e2eProjects: TestProjectInlineConfiguration[] = [
   },
   targetProject('embedded', 1, 4),
   // A worker may have a cluster of its own to break, of up to fourteen processes, beside the seven that all share. With
-  // a second one two cores are mostly busy with what idle processes do, and a scenario takes several times as long; so
-  // the two runs of this project that `npm test` has side by side share these clusters between them (breaking.ts).
-  targetProject('cluster', 2, 1),
+  // two of those, two cores are mostly busy with what idle processes do: lanes.ts says which files may run at once.
+  targetProject('cluster', 2, Number(process.env[AT_ONCE] ?? 1)),
 ];
 
 export default defineConfig({ test: { projects: e2eProjects } });

@@ -1,16 +1,23 @@
 // Everything that must hold: `test.ts`. The end-to-end scenarios alone: `test.ts e2e`.
-import { BREAKING, SHARED_TARGET } from '../test-e2e/breaking.ts';
+import { APART, AT_ONCE, BREAKING, SHARED_TARGET } from '../test-e2e/lanes.ts';
 import { staticChecks } from './checks.ts';
 import { provokedStage } from './provoked.ts';
 import { runStages, sideBySide, vitestStage } from './stages.ts';
 
 /** No requirement lacks a scenario. */
 const REQUIREMENTS = 'e2e-coverage';
+/** Of files that wait for answers of one cluster; with more, two cores do nothing else than change between them. */
+const SHARING_AT_ONCE = '3';
+const CLUSTER = ['e2e-cluster'];
 const endToEnd = [
   vitestStage('e2e embedded', ['e2e-embedded']),
-  sideBySide('e2e cluster', [
-    vitestStage('breaking', ['e2e-cluster'], { files: BREAKING, environment: { [SHARED_TARGET]: 'none' } }),
-    vitestStage('sharing', ['e2e-cluster'], { without: BREAKING }),
+  vitestStage('e2e cluster', CLUSTER, {
+    without: [...BREAKING, ...APART],
+    environment: { [AT_ONCE]: SHARING_AT_ONCE },
+  }),
+  sideBySide('e2e clusters', [
+    vitestStage('breaking', CLUSTER, { files: BREAKING, environment: { [SHARED_TARGET]: 'none' } }),
+    vitestStage('apart', CLUSTER, { files: APART }),
   ]),
 ];
 

@@ -21,10 +21,10 @@ function faultsOf({ place }: OwnTarget, random: Random): readonly Fault[] {
   if (place.kind === 'embedded') return [['the node', ({ everybody }) => killed(everybody)]];
   return [
     ['a brain', (system) => killed([random.pick(system.brains)])],
-    ['a log', (system) => killed([random.pick(system.of('agora'))])],
-    ['every brain', (system) => killed(system.brains)],
     ['every log', (system) => killed(system.of('agora'))],
     ['NATS', (system) => breakable(system, 'nats').restart(random.int(0, 300))],
+    ['a log', (system) => killed([random.pick(system.of('agora'))])],
+    ['every brain', (system) => killed(system.brains)],
   ];
 }
 

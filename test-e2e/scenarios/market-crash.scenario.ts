@@ -39,13 +39,13 @@ function faultsOf({ place }: OwnTarget, random: Random): Fault[] {
   });
   return [
     one('market'),
-    one('market'),
     one('escrow'),
-    { name: 'every market', happen: (system) => killed(system.of('market')) },
-    { name: 'every escrow', happen: ({ escrows }) => killed(escrows) },
     { name: 'every market and escrow', happen: (system) => killed([...system.of('market'), ...system.escrows]) },
     { name: 'NATS', happen: (system) => breakable(system, 'nats').restart(random.int(0, 300)) },
     { name: 'PostgreSQL', happen: (system) => breakable(system, 'postgres').restart(random.int(0, 300)) },
+    one('market'),
+    { name: 'every market', happen: (system) => killed(system.of('market')) },
+    { name: 'every escrow', happen: ({ escrows }) => killed(escrows) },
   ];
 }
 

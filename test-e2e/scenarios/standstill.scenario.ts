@@ -192,7 +192,7 @@ async function endure({ hurt, fault }: Case, { place, report }: Scenario): Promi
 
 // Of the brain processes one owns the brain and the other sends it the work. A killed gateway takes its connections with
 // it: that is another promise.
-const BEHIND: readonly (readonly Replica[])[] = [
+const BEHIND = [
   [
     { service: 'brain', index: 0 },
     { service: 'escrow', index: 1 },
@@ -201,12 +201,15 @@ const BEHIND: readonly (readonly Replica[])[] = [
     { service: 'brain', index: 1 },
     { service: 'habitat', index: 1 },
   ],
-];
-const TOGETHER = FAULTS_AT_ONCE > 1 ? BEHIND : BEHIND.flat().map((replica) => [replica]);
+] as const satisfies readonly (readonly Replica[])[];
+const IN_PAIRS: readonly (readonly Replica[])[] = BEHIND;
+const ONE_OF_EACH: readonly (readonly Replica[])[] = [[...BEHIND[0], BEHIND[1][1]]];
+const ALONE: readonly (readonly Replica[])[] = BEHIND.flat().map((replica) => [replica]);
+const together = (several: readonly (readonly Replica[])[]) => (FAULTS_AT_ONCE > 1 ? several : ALONE);
 const CASES: readonly Case[] = [
-  ...[...TOGETHER, [{ service: 'gateway', index: 1 } as const]].map((hurt) => ({ hurt, fault: STANDSTILL })),
-  ...TOGETHER.map((hurt) => ({ hurt, fault: HESITATION })),
-  ...TOGETHER.map((hurt) => ({ hurt, fault: KILL })),
+  ...[...together(IN_PAIRS), [{ service: 'gateway', index: 1 } as const]].map((hurt) => ({ hurt, fault: STANDSTILL })),
+  ...together(ONE_OF_EACH).map((hurt) => ({ hurt, fault: HESITATION })),
+  ...together(ONE_OF_EACH).map((hurt) => ({ hurt, fault: KILL })),
 ];
 
 for (const tried of CASES) {

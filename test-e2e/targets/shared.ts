@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs';
 import { fastFolder } from '@svc/testing/fast-folder.ts';
 import { removeFolder, temporaryFolder } from '@svc/testing/servers/processes.ts';
 import type { TestProject } from 'vitest/node';
-import { SHARED_TARGET } from '../breaking.ts';
+import { SHARED_TARGET } from '../lanes.ts';
 import { BREAKER_OPEN_S } from '../settings.ts';
 import { bundle } from './bundle.ts';
 import { serversThere, startCluster } from './cluster.ts';

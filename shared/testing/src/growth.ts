@@ -24,6 +24,8 @@ export interface GrowthCase {
 export const LINEAR = 2.6;
 
 const RUNS = 2;
+/** What one look finds so clearly linear is: a square would have to look less than half as steep as it is. */
+const CLEARLY_LINEAR = 2.2;
 /** What grows too fast does so each time; only noise passes. */
 const ATTEMPTS = 6;
 /**
@@ -44,19 +46,21 @@ export async function growthOf(
   size: number,
   prepare: (size: number) => unknown = () => {},
 ): Promise<Growth> {
-  const meanCpuMs = async (asked: number, times: number): Promise<number> => {
+  const meanCpuMs = async (asked: number, times: number, runs: number): Promise<number> => {
     const cpuMs = await leastOf(
-      times,
+      { times, runs },
       () => prepare(asked),
       () => work(asked),
     );
     return cpuMs / times;
   };
-  const growthOver = async (span: number): Promise<Growth> => {
-    const part = await meanCpuMs(Math.floor((2 * size) / span), span);
-    const cpuMs = await meanCpuMs(2 * size, 1);
+  const growthOver = async (span: number, runs = RUNS): Promise<Growth> => {
+    const part = await meanCpuMs(Math.floor((2 * size) / span), span, runs);
+    const cpuMs = await meanCpuMs(2 * size, 1, runs);
     return { factor: cpuMs / Math.max(part, (2 * LEAST_MS) / span), cpuMs };
   };
+  const glance = await growthOver(2, 1);
+  if (glance.factor <= CLEARLY_LINEAR) return glance;
   let least: Growth = { factor: Infinity, cpuMs: Infinity };
   for (let attempt = 0; attempt < ATTEMPTS && least.factor > LINEAR; attempt += 1) {
     const doubled = await growthOver(2);
@@ -69,10 +73,15 @@ export async function growthOf(
   return least;
 }
 
+interface Repetition {
+  readonly times: number;
+  readonly runs: number;
+}
+
 /** Of several runs of `times` times the work: others can only add to what the work itself takes. */
-async function leastOf(times: number, prepare: () => unknown, work: () => unknown): Promise<number> {
+async function leastOf({ times, runs }: Repetition, prepare: () => unknown, work: () => unknown): Promise<number> {
   let least = Infinity;
-  for (let run = 0; run < RUNS; run += 1) {
+  for (let run = 0; run < runs; run += 1) {
     let cpuMs = 0;
     for (let time = 0; time < times; time += 1) {
       await prepare();

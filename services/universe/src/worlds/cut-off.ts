@@ -12,15 +12,24 @@ const AT_ONCE = 100;
 /** After this long a run leaves the rest to the next one. */
 const RUN_WITHIN_MS = 20_000;
 
-export async function throughPages(
+/** Each run begins behind the last that the one before it had time for, and with the oldest where that came to the end. */
+export function runsThrough(
   clock: Pick<Clock, 'now'>,
   read: (after: Cut | null, limit: number) => Promise<readonly Cut[]>,
   work: (id: string) => Promise<unknown>,
-): Promise<void> {
-  const endsAt = clock.now() + RUN_WITHIN_MS;
-  let page: readonly Cut[] = [];
-  do {
-    page = await read(page.at(-1) ?? null, AT_ONCE);
-    for (const { id } of page) await work(id);
-  } while (page.length === AT_ONCE && clock.now() < endsAt);
+): () => Promise<void> {
+  let after: Cut | null = null;
+  return async () => {
+    const endsAt = clock.now() + RUN_WITHIN_MS;
+    let page: readonly Cut[];
+    do {
+      page = await read(after, AT_ONCE);
+      for (const cut of page) {
+        if (clock.now() >= endsAt) return;
+        await work(cut.id);
+        after = cut;
+      }
+    } while (page.length === AT_ONCE);
+    after = null;
+  };
 }

@@ -6,7 +6,7 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import { finishOne } from '../finish-one.ts';
 import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
-import { throughPages } from './cut-off.ts';
+import { runsThrough } from './cut-off.ts';
 import { type Manifest, manifestOf, manifestText, type World } from './domain/manifest.ts';
 import { manifestFile } from './domain/restore.ts';
 import { unwritten } from './domain/unwritten.ts';
@@ -69,16 +69,15 @@ export function createRecordingStore(parts: Parts) {
       return row === null ? ofTwin(parts, call) : goOn(parts, call, row);
     },
 
-    reconcile: () =>
-      throughPages(
-        parts.clock,
-        (after, limit) => readOpenRecordings(client, LEFT_ALONE_MS, after, limit),
-        (recordingId) =>
-          finishOne(log, { recordingId }, async () => {
-            const row = await readRecording(client, recordingId);
-            if (row !== null) await goOn(parts, NOBODY, row);
-          }),
-      ),
+    reconcile: runsThrough(
+      parts.clock,
+      (after, limit) => readOpenRecordings(client, LEFT_ALONE_MS, after, limit),
+      (recordingId) =>
+        finishOne(log, { recordingId }, async () => {
+          const row = await readRecording(client, recordingId);
+          if (row !== null) await goOn(parts, NOBODY, row);
+        }),
+    ),
 
     sweep: () => sweepRecordings(client),
   };

@@ -12,7 +12,7 @@ import { finishOne } from '../finish-one.ts';
 import type { Ports } from '../ports.ts';
 import type { UniverseEvent, UniverseStore } from '../universe-store.ts';
 import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
-import { throughPages } from './cut-off.ts';
+import { runsThrough } from './cut-off.ts';
 import { resumableCells } from './domain/manifest.ts';
 import { unwritten } from './domain/unwritten.ts';
 import {
@@ -80,12 +80,11 @@ export function createRestoreStore(parts: RestoreParts) {
     },
 
     /** What was cut off goes on; what nobody could finish for long is given up, and paid back. */
-    reconcile: () =>
-      throughPages(
-        parts.clock,
-        (after, limit) => readUnfinished(client, after, limit),
-        (restoreId) => finishOne(log, { restoreId }, () => finishRestore(parts, restoreId)),
-      ),
+    reconcile: runsThrough(
+      parts.clock,
+      (after, limit) => readUnfinished(client, after, limit),
+      (restoreId) => finishOne(log, { restoreId }, () => finishRestore(parts, restoreId)),
+    ),
 
     sweep: () => sweepRestores(client, parts.keptDays),
   };

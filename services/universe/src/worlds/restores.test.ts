@@ -178,10 +178,12 @@ describe('what was cut off', () => {
       brain,
     );
     try {
-      await bed.reconcile();
-      expect((await sql('SELECT state FROM universe.restores WHERE brain = $1', brain)).rows).toEqual([
-        { state: 'done' },
-      ]);
+      await expect
+        .poll(async () => {
+          await bed.reconcile();
+          return (await sql('SELECT state FROM universe.restores WHERE brain = $1', brain)).rows;
+        })
+        .toEqual([{ state: 'done' }]);
     } finally {
       await sql('DELETE FROM universe.restores WHERE brain = $1', `${brain}-broken`);
     }
