@@ -41,13 +41,11 @@ const ACTS: Readonly<Record<string, Outcome>> = {
   },
 };
 
-export interface CrashOptions {
-  /** Before which statements it is cut off. */
-  readonly statements: readonly number[];
-}
+/** Before which statements the act is cut off, beside where all is done. */
+export type Cuts = (act: number) => readonly number[];
 
 /** `begin` resolves with what the fixture opens, which nobody else has open. */
-export function describeTradeCrashes(name: string, begin: () => Promise<string>, { statements }: CrashOptions): void {
+export function describeTradeCrashes(name: string, begin: () => Promise<string>, cuts: Cuts): void {
   describe(`kill -9: ${name}`, () => {
     let place = '';
     let turns = 0;
@@ -72,7 +70,9 @@ export function describeTradeCrashes(name: string, begin: () => Promise<string>,
       });
     };
 
-    const cases = Object.keys(ACTS).flatMap((act) => [...statements, AFTER_ALL].map((at) => [act, at] as const));
+    const cases = Object.keys(ACTS).flatMap((act, index) =>
+      [...cuts(index), AFTER_ALL].map((at) => [act, at] as const),
+    );
     test.each(cases)('%s cut off before statement %i is done once', { timeout: 120_000 }, async (act, at) => {
       turns += 1;
       const prefix = `k${turns}x`;

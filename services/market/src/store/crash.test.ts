@@ -14,4 +14,4 @@ async function begin(): Promise<string> {
 }
 
 // Each start of the embedded database takes its time; all statements are tried on the server.
-describeTradeCrashes('trades, embedded', begin, { statements: [5] });
+describeTradeCrashes('trades, embedded', begin, (act) => (act % 2 === 0 ? [5] : []));
