@@ -58,7 +58,7 @@ export const WRITES_OF_EACH_PROCESS = count('E2E_WRITES', 30);
 /** Of each of several members, into every family; the dropbox of their workspace has room for a thousand files. */
 export const WRITES_OF_EACH_MEMBER = Math.min(250, count('E2E_MEMBER_WRITES', 24));
 
-/** Replicas, of different services, that stand still or are killed at once; one tells which of them it was. */
+/** More than one: replicas of different services stand still or are killed together; one tells which of them it was. */
 export const FAULTS_AT_ONCE = count('E2E_FAULTS_AT_ONCE', 2);
 /** Windows of nodes that are told theirs: those that they have by themselves, in the soak run. */
 export const RATE_WINDOW_S = count('E2E_RATE_WINDOW_S', 20);

@@ -6,7 +6,7 @@ import { runStages, sideBySide, vitestStage } from './stages.ts';
 
 /** No requirement lacks a scenario. */
 const REQUIREMENTS = 'e2e-coverage';
-/** Of files that wait for answers of one cluster; with more, two cores do nothing else than change between them. */
+/** Files, each of which mostly waits for answers of one cluster. */
 const SHARING_AT_ONCE = '3';
 const CLUSTER = ['e2e-cluster'];
 const endToEnd = [

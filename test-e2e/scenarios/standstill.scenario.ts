@@ -192,24 +192,24 @@ async function endure({ hurt, fault }: Case, { place, report }: Scenario): Promi
 
 // Of the brain processes one owns the brain and the other sends it the work. A killed gateway takes its connections with
 // it: that is another promise.
-const BEHIND = [
-  [
-    { service: 'brain', index: 0 },
-    { service: 'escrow', index: 1 },
-  ],
-  [
-    { service: 'brain', index: 1 },
-    { service: 'habitat', index: 1 },
-  ],
-] as const satisfies readonly (readonly Replica[])[];
-const IN_PAIRS: readonly (readonly Replica[])[] = BEHIND;
-const ONE_OF_EACH: readonly (readonly Replica[])[] = [[...BEHIND[0], BEHIND[1][1]]];
-const ALONE: readonly (readonly Replica[])[] = BEHIND.flat().map((replica) => [replica]);
-const together = (several: readonly (readonly Replica[])[]) => (FAULTS_AT_ONCE > 1 ? several : ALONE);
+const BRAIN_1: Replica = { service: 'brain', index: 0 };
+const BRAIN_2: Replica = { service: 'brain', index: 1 };
+const ESCROW_2: Replica = { service: 'escrow', index: 1 };
+const HABITAT_2: Replica = { service: 'habitat', index: 1 };
+const GATEWAY_2: Replica = { service: 'gateway', index: 1 };
+
+type Groups = readonly (readonly Replica[])[];
+const IN_PAIRS: Groups = [
+  [BRAIN_1, ESCROW_2],
+  [BRAIN_2, HABITAT_2],
+];
+const ALL_AT_ONCE: Groups = [[BRAIN_1, ESCROW_2, HABITAT_2]];
+const ALONE: Groups = IN_PAIRS.flat().map((replica) => [replica]);
+const ifTogether = (groups: Groups): Groups => (FAULTS_AT_ONCE > 1 ? groups : ALONE);
 const CASES: readonly Case[] = [
-  ...[...together(IN_PAIRS), [{ service: 'gateway', index: 1 } as const]].map((hurt) => ({ hurt, fault: STANDSTILL })),
-  ...together(ONE_OF_EACH).map((hurt) => ({ hurt, fault: HESITATION })),
-  ...together(ONE_OF_EACH).map((hurt) => ({ hurt, fault: KILL })),
+  ...[...ifTogether(IN_PAIRS), [GATEWAY_2]].map((hurt) => ({ hurt, fault: STANDSTILL })),
+  ...ifTogether(ALL_AT_ONCE).map((hurt) => ({ hurt, fault: HESITATION })),
+  ...ifTogether(ALL_AT_ONCE).map((hurt) => ({ hurt, fault: KILL })),
 ];
 
 for (const tried of CASES) {

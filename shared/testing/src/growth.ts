@@ -24,7 +24,7 @@ export interface GrowthCase {
 export const LINEAR = 2.6;
 
 const RUNS = 2;
-/** What one look finds so clearly linear is: a square would have to look less than half as steep as it is. */
+/** Where one look finds no more than this there is no other: a square, which has 4, would have to look little more than half as steep. */
 const CLEARLY_LINEAR = 2.2;
 /** What grows too fast does so each time; only noise passes. */
 const ATTEMPTS = 6;

@@ -41,7 +41,7 @@ const ACTS: Readonly<Record<string, Outcome>> = {
   },
 };
 
-/** Before which statements the act is cut off, beside where all is done. */
+/** Before which statements an act is cut off, beside where all is done; `act`: its place among them. */
 export type Cuts = (act: number) => readonly number[];
 
 /** `begin` resolves with what the fixture opens, which nobody else has open. */

@@ -8,11 +8,11 @@ const MOST = 22;
 const server = await lendPostgres();
 afterAll(() => server?.stop());
 
-/** All of them in the soak run, and otherwise some of each act, other ones each time: two starts for each take their time. */
+/** All of them in the soak run, and otherwise some, of each act other ones: two starts for each take their time. */
 const OF_EACH = 3;
 const count = runs(MOST) < MOST ? OF_EACH : MOST;
 const cuts: Cuts = (act) =>
-  Array.from({ length: count }, (_, n) => 1 + ((Math.floor((n * MOST) / count) + (count < MOST ? 2 * act : 0)) % MOST));
+  Array.from({ length: count }, (_, n) => 1 + ((Math.floor((n * MOST) / count) + 2 * act) % MOST));
 
 if (server === null) test.skip('no PostgreSQL here');
 else describeTradeCrashes('trades on PostgreSQL', async () => server.url, cuts);
