@@ -113,6 +113,7 @@ async function connectGateway(
       const gateway = await startGateway(platform, { expectedServices });
       lifecycle.onShutdown(GATEWAY, () => gateway.close());
       lifecycle.onShutdown('doors', () => gateway.drain());
+      gateway.started();
       process.stdout.write(`listening on ${httpUrl(gateway.address, gateway.port)}\n`);
       return async () => (await gateway.ready()).checks;
     },

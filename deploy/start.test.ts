@@ -62,7 +62,7 @@ describe('one process', () => {
       const started = node({ SVC_BIND: '::1', SVC_DATA_DIR: dataDir });
       await expect.poll(() => started.said(), STARTING).toContain('listening on');
       const [, url = ''] = /listening on (\S+)/.exec(started.said()) ?? [];
-      expect((await fetch(`${url}/ready`)).status).toBe(200);
+      await expect.poll(async () => (await fetch(`${url}/ready`)).status, STARTING).toBe(200);
       await expect.poll(() => findNode(dataDir)).toMatchObject({ url });
     },
   );

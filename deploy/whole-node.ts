@@ -37,6 +37,7 @@ export async function startWholeNode(
     const service = await start(platform);
     lifecycle.onShutdown(name, () => service.stop());
   }
+  gateway.started();
   lifecycle.onShutdown('doors', () => gateway.drain());
   lifecycle.onShutdown('readiness', async () => health?.leave());
   const url = httpUrl(shownHost(gateway.address), gateway.port);

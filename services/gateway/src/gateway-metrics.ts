@@ -37,6 +37,8 @@ export interface GatewayMetrics {
   degraded(names: readonly string[]): void;
   /** Of the last whole second. */
   eventLoopDelayMs(): number;
+  /** What the event loop did until now was the start. */
+  started(): void;
   close(): void;
 }
 
@@ -86,6 +88,7 @@ export function createGatewayMetrics(metrics: Metrics): GatewayMetrics {
     eventsDropped: (count) => dropped.inc(count),
     degraded: degradedMeter(metrics),
     eventLoopDelayMs: loop.delayMs,
+    started: loop.restart,
     close: loop.close,
   };
 }

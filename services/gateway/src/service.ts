@@ -47,6 +47,8 @@ export interface Gateway {
   readonly address: string;
   readonly port: number;
   readonly ready: Readiness['check'];
+  /** To be told when all that starts with the gateway has: a loop that was busy until then makes it not unready. */
+  started(): void;
   /** When somebody was connected last, of `performance.now()`: now, while somebody is. */
   usedAt(): Promise<number>;
   /** Graceful end: not ready at once, open for SVC_DRAIN_WAIT_MS, then what is in flight is finished. */
@@ -75,6 +77,7 @@ export async function startGateway(platform: StatelessPlatform, options: Gateway
     address: bind.host,
     port,
     ready: readiness.check,
+    started: parts.metrics.started,
     usedAt: connectionTimes(server),
     async drain() {
       readiness.leave();

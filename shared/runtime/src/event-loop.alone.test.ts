@@ -27,15 +27,28 @@ test('a loop that stands still is told in seconds, and forgotten with its second
   await expect.poll(delayMs).toBeLessThan(READY_BELOW_MS);
 });
 
-/** What is told in the second and a half after so many stalls of 300 ms; null when the machine made others. */
-async function longestTold(delayMs: () => number, stalls: number): Promise<number | null> {
-  await expect.poll(delayMs).toBeLessThan(READY_BELOW_MS);
-  for (let stall = 0; stall < stalls; stall += 1) {
-    await sleep(20);
-    block(300);
+test('what was before a restart is not told, also not of the second that was open', async () => {
+  const { delayMs, restart, close } = watchEventLoop(createMetrics());
+  onTestFinished(close);
+  await sleep(150);
+  block(600);
+  await expect.poll(delayMs).toBeGreaterThan(450);
+  restart();
+  expect(delayMs()).toBe(0);
+  for (let tries = 0; ; tries += 1) {
+    await sleep(250);
+    block(600);
+    restart();
+    const longest = await longestIn(delayMs, 1500);
+    if (longest !== null) return expect(longest).toBeLessThan(READY_BELOW_MS);
+    expect(tries, 'the machine made stalls of its own').toBeLessThan(20);
   }
+});
+
+/** What is told meanwhile; null when the machine made stalls. */
+async function longestIn(delayMs: () => number, ms: number): Promise<number | null> {
   let longest = 0;
-  const until = performance.now() + 1500;
+  const until = performance.now() + ms;
   for (let at = performance.now(); at < until; ) {
     await sleep(20);
     const now = performance.now();
@@ -44,6 +57,16 @@ async function longestTold(delayMs: () => number, stalls: number): Promise<numbe
     longest = Math.max(longest, delayMs());
   }
   return longest;
+}
+
+/** What is told in the second and a half after so many stalls of 300 ms; null when the machine made others. */
+async function longestTold(delayMs: () => number, stalls: number): Promise<number | null> {
+  await expect.poll(delayMs).toBeLessThan(READY_BELOW_MS);
+  for (let stall = 0; stall < stalls; stall += 1) {
+    await sleep(20);
+    block(300);
+  }
+  return await longestIn(delayMs, 1500);
 }
 
 test('one short stall counts for nothing, several in a second do', async () => {

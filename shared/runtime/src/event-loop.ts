@@ -5,6 +5,8 @@ import type { Metrics } from './metrics.ts';
 interface EventLoopWatch {
   /** Of the last whole second; a stall that stands alone counts from about 0.4 s. */
   delayMs(): number;
+  /** What was until now counts no longer: a start keeps the loop busy, and nobody waits for it meanwhile. */
+  restart(): void;
   close(): void;
 }
 
@@ -31,6 +33,12 @@ export function watchEventLoop(metrics: Metrics): EventLoopWatch {
   timer.unref();
   return {
     delayMs: () => delayMs,
+    restart() {
+      delayMs = 0;
+      gauge.set(0);
+      histogram.reset();
+      timer.refresh();
+    },
     close() {
       clearInterval(timer);
       histogram.disable();

@@ -24,7 +24,7 @@ export interface CrashSetup {
   stop(): Promise<void>;
 }
 
-export interface CrashOptions {
+interface CrashOptions {
   /** Before which statements of a capture it is cut off; all when absent. */
   readonly statements?: readonly number[];
   readonly storms: number;
