@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FileSeconds } from './file-seconds.ts';
+import { watchProcessors } from './processors.ts';
 
 const root = join(import.meta.dirname, '..');
 const SLOWEST_FILES = 15;
@@ -158,9 +159,11 @@ export async function runStages(stages: readonly Stage[]): Promise<number> {
   for (const { name, run } of stages) {
     process.stdout.write(`\n── ${name}\n`);
     const startedAt = performance.now();
+    const busyProcessors = watchProcessors();
     const tally = await run();
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-    const row = `${tally.failed === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(18)} ${seconds.padStart(6)} s  ${sentence(tally)}`;
+    const took = `${seconds.padStart(6)} s at ${busyProcessors().toFixed(1)} CPU`;
+    const row = `${tally.failed === 0 ? 'ok    ' : 'FAILED'}  ${name.padEnd(18)} ${took}  ${sentence(tally)}`;
     process.stdout.write(`${row}\n`);
     rows.push(row);
     tallies.push(tally);
