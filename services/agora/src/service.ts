@@ -37,7 +37,7 @@ export const agoraService = storeService<AgoraDeps, typeof AGORA_EVENTS>({
     const identity = identityOf(config);
     const signer = identity === null ? UNNAMED_SIGNER : createKeyring(identity);
     const casting = { signer, hashes: createLedgerHashes() };
-    const ledgers = createLedgerStore(store, casting, platform.log);
+    const ledgers = createLedgerStore(store, casting, platform);
     const registry = createRegistry(platform);
     const federation = openFederation(platform, { store, casting, ledgers, registry });
     await federation.node.start();

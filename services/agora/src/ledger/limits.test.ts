@@ -77,6 +77,26 @@ test('a topic that cannot be closed does not keep others open', async () => {
   await sql(`DELETE FROM agora.topics WHERE topic = 'bad'`);
 });
 
+test('topics that cannot be closed, however many, do not keep others open', async () => {
+  const deadline = Date.now() + 2000;
+  expect(await open('among-many-later', { deadline })).toMatchObject({ status: 'open' });
+  expect(await open('among-many-broken', { deadline: deadline - 200 })).toMatchObject({ status: 'open' });
+  await sql(
+    `INSERT INTO agora.topics (topic, owner, replica, author, family, header, header_hash, sealed, deadline, created_at, hidden,
+       status, sums, voided)
+     SELECT 'stuck-' || n, owner, replica, author, family, header, header_hash, sealed, deadline, created_at, hidden, status, '{}',
+       voided FROM agora.topics, generate_series(1, 600) n WHERE topic = 'among-many-broken'`,
+  );
+  const status = () => client.$queryRawUnsafe(`SELECT status FROM agora.topics WHERE topic = 'among-many-later'`);
+  await expect.poll(status, { timeout: 20_000 }).toEqual([{ status: 'expired' }]);
+  expect(
+    await client.$queryRawUnsafe(
+      `SELECT count(*)::int AS stuck FROM agora.topics WHERE topic LIKE 'stuck-%' AND status = 'open'`,
+    ),
+  ).toEqual([{ stuck: 600 }]);
+  await sql(`DELETE FROM agora.topics WHERE topic LIKE 'stuck-%'`);
+});
+
 test('nothing is called what nobody could count by', async () => {
   await expect(open('odd', { options: ['__proto__', 'no'] })).rejects.toThrow('VAF_INPUT_INVALID');
   expect(await open('fine', { options: ['constructor', 'no'], minQuorum: 1 })).toMatchObject({ status: 'open' });

@@ -1,7 +1,7 @@
 /** Rows of manifests on their way into a brain. */
 import type { Bearer } from '@svc/contract/operations.brain-files.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { Cut } from './cut-off.ts';
+import type { Waiting } from '@svc/runtime/runs-through.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 
 export interface RecordingRow {
@@ -99,10 +99,10 @@ export async function deleteRecording(client: SqlClient, recordingId: string): P
 export async function readOpenRecordings(
   client: SqlClient,
   olderThanMs: number,
-  after: Cut | null,
+  after: Waiting | null,
   limit: number,
-): Promise<Cut[]> {
-  return client.$queryRawUnsafe<Cut[]>(
+): Promise<Waiting[]> {
+  return client.$queryRawUnsafe<Waiting[]>(
     `SELECT recording_id AS id, started_at::text AS at FROM universe.recordings
      WHERE added IS NULL AND started_at < clock_timestamp() - $1::float8 * interval '1 ms'
        AND (started_at, recording_id) > ($2::timestamptz, $3)

@@ -6,7 +6,7 @@ import type { Once } from '@svc/runtime/idempotency.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import { finishOne } from '../finish-one.ts';
 import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
-import { runsThrough } from './cut-off.ts';
+import { runsThrough } from '@svc/runtime/runs-through.ts';
 import { type Manifest, manifestOf, manifestText, type World } from './domain/manifest.ts';
 import { manifestFile } from './domain/restore.ts';
 import { unwritten } from './domain/unwritten.ts';

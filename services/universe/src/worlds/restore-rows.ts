@@ -2,7 +2,7 @@
 import type { CallErrorCode } from '@svc/contract/codes.ts';
 import type { Bearer } from '@svc/contract/operations.brain-files.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { Cut } from './cut-off.ts';
+import type { Waiting } from '@svc/runtime/runs-through.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { NewFile, Restore } from './domain/restore.ts';
 
@@ -153,8 +153,8 @@ export async function markSettled(client: SqlClient, restoreId: string): Promise
 }
 
 /** The oldest first, behind `after`. */
-export async function readUnfinished(client: SqlClient, after: Cut | null, limit: number): Promise<Cut[]> {
-  return client.$queryRawUnsafe<Cut[]>(
+export async function readUnfinished(client: SqlClient, after: Waiting | null, limit: number): Promise<Waiting[]> {
+  return client.$queryRawUnsafe<Waiting[]>(
     `SELECT restore_id AS id, started_at::text AS at FROM universe.restores
      WHERE (state NOT IN ('done', 'aborted') OR refund_owed) AND (started_at, restore_id) > ($1::timestamptz, $2)
      ORDER BY started_at, restore_id LIMIT $3::int`,

@@ -12,7 +12,7 @@ import { finishOne } from '../finish-one.ts';
 import type { Ports } from '../ports.ts';
 import type { UniverseEvent, UniverseStore } from '../universe-store.ts';
 import { concluded, openKeyOf, outcomeOfTwin } from './begun-calls.ts';
-import { runsThrough } from './cut-off.ts';
+import { runsThrough } from '@svc/runtime/runs-through.ts';
 import { resumableCells } from './domain/manifest.ts';
 import { unwritten } from './domain/unwritten.ts';
 import {

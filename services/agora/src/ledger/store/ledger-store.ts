@@ -4,6 +4,7 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
+import { runsThrough } from '@svc/runtime/runs-through.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import { LOCAL } from '../../federation/domain/settings.ts';
 import {
@@ -32,8 +33,6 @@ import {
 } from './topic-rows.ts';
 import { type LedgerShown, ledgerOf, type Tally, tallyOf } from './views.ts';
 
-const SWEPT_AT_ONCE = 500;
-
 /** For whoever looks, as of the database's clock. */
 const NOBODY: ChangeCall = {
   caller: { subject: {}, operator: false, deadlineAt: Number.MAX_SAFE_INTEGER },
@@ -45,7 +44,11 @@ export const inTurnOf = (topic: string) => ({ inTurnOf: `topic ${topic}` });
 
 export type LedgerStore = ReturnType<typeof createLedgerStore>;
 
-export function createLedgerStore(store: AgoraStore, casting: Casting, log: Pick<Platform['log'], 'error'>) {
+export function createLedgerStore(
+  store: AgoraStore,
+  casting: Casting,
+  { log, clock }: Pick<Platform, 'log' | 'clock'>,
+) {
   const { signer } = casting;
   const reading = createReading(store, casting);
   return {
@@ -82,12 +85,13 @@ export function createLedgerStore(store: AgoraStore, casting: Casting, log: Pick
       while ((await sweepReplicas(store.client)) > 0);
     },
 
-    /** Closes what of this node's topics time has closed; one that cannot be closed does not keep the others open. */
-    async closeOverdue(): Promise<void> {
-      for (const topic of await overdueTopics(store.client, [LOCAL, signer.name], SWEPT_AT_ONCE)) {
-        await reading.touch(topic).catch((error: unknown) => log.error({ err: error, topic }, 'a topic is not closed'));
-      }
-    },
+    /** Closes what of this node's topics time has closed; those that cannot be closed keep none of the others open. */
+    closeOverdue: runsThrough(
+      clock,
+      (after, limit) => overdueTopics(store.client, [LOCAL, signer.name], after, limit),
+      (topic) =>
+        reading.touch(topic).catch((error: unknown) => log.error({ err: error, topic }, 'a topic is not closed')),
+    ),
   };
 }
 

@@ -1,5 +1,6 @@
 /** Rows of topics and of what was admitted there, and the statements that read and change them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Waiting } from '@svc/runtime/runs-through.ts';
 import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { Decision, Header, Status } from '../domain/ledger.ts';
 import type { SignedDecision, SignedEntry } from '../domain/merge.ts';
@@ -97,14 +98,21 @@ export function listTopics(
 }
 
 /** Own ones under these names whose time is over, the longest first. */
-export async function overdueTopics(client: SqlClient, owners: readonly string[], limit: number): Promise<string[]> {
-  const rows = await client.$queryRawUnsafe<{ topic: string }[]>(
-    `SELECT topic FROM agora.topics WHERE status = 'open' AND NOT replica AND deadline <= clock_timestamp()
-       AND owner = ANY($1::text[]) ORDER BY deadline LIMIT $2::int`,
+export function overdueTopics(
+  client: SqlClient,
+  owners: readonly string[],
+  after: Waiting | null,
+  limit: number,
+): Promise<Waiting[]> {
+  return client.$queryRawUnsafe<Waiting[]>(
+    `SELECT topic AS id, deadline::text AS at FROM agora.topics
+     WHERE status = 'open' AND NOT replica AND deadline <= clock_timestamp() AND owner = ANY($1::text[])
+       AND (deadline, topic) > ($2::timestamptz, $3) ORDER BY deadline, topic LIMIT $4::int`,
     owners,
+    after?.at ?? '-infinity',
+    after?.id ?? '',
     limit,
   );
-  return rows.map(({ topic }) => topic);
 }
 
 export async function databaseNow(tx: SqlClient): Promise<number> {

@@ -1,10 +1,10 @@
-/** Pages of what was cut off, each tried once in a run: those that stay, however many, hide none behind them. */
-import type { Clock } from '@svc/runtime/clock.ts';
+/** Pages of what a job has to do, each tried once in a run: those that stay, however many, hide none behind them. */
+import type { Clock } from './clock.ts';
 
 /** Where one stands among the others. */
-export interface Cut {
+export interface Waiting {
   readonly id: string;
-  /** When it was begun, as the database writes it. */
+  /** The time that it is sorted by, as the database writes it. */
   readonly at: string;
 }
 
@@ -15,19 +15,19 @@ const RUN_WITHIN_MS = 20_000;
 /** Each run begins behind the last that the one before it had time for, and with the oldest where that came to the end. */
 export function runsThrough(
   clock: Pick<Clock, 'now'>,
-  read: (after: Cut | null, limit: number) => Promise<readonly Cut[]>,
+  read: (after: Waiting | null, limit: number) => Promise<readonly Waiting[]>,
   work: (id: string) => Promise<unknown>,
 ): () => Promise<void> {
-  let after: Cut | null = null;
+  let after: Waiting | null = null;
   return async () => {
     const endsAt = clock.now() + RUN_WITHIN_MS;
-    let page: readonly Cut[];
+    let page: readonly Waiting[];
     do {
       page = await read(after, AT_ONCE);
-      for (const cut of page) {
+      for (const one of page) {
         if (clock.now() >= endsAt) return;
-        await work(cut.id);
-        after = cut;
+        await work(one.id);
+        after = one;
       }
     } while (page.length === AT_ONCE);
     after = null;

@@ -1,24 +1,24 @@
-/** Runs through what was cut off: whatever takes long or stays broken, all the others have their turn. */
+/** Runs through what waits: whatever takes long or stays broken, all the others have their turn. */
 import { expect, test } from 'vitest';
-import { type Cut, runsThrough } from './cut-off.ts';
+import { runsThrough, type Waiting } from './runs-through.ts';
 
 const SECOND = 1000;
 const idOf = (index: number) => String(index).padStart(4, '0');
 
 /** So many that nobody can finish, each of which takes so long. */
 function broken(count: number, eachMs: number) {
-  const cuts: readonly Cut[] = Array.from({ length: count }, (_, index) => ({ id: idOf(index), at: 'then' }));
+  const waiting: readonly Waiting[] = Array.from({ length: count }, (_, index) => ({ id: idOf(index), at: 'then' }));
   const tried: string[] = [];
   let now = 0;
   const run = runsThrough(
     { now: () => now },
-    async (after, limit) => cuts.filter(({ id }) => after === null || id > after.id).slice(0, limit),
+    async (after, limit) => waiting.filter(({ id }) => after === null || id > after.id).slice(0, limit),
     async (id) => {
       tried.push(id);
       now += eachMs;
     },
   );
-  return { run, tried, all: cuts.map(({ id }) => id) };
+  return { run, tried, all: waiting.map(({ id }) => id) };
 }
 
 test.each([0, 1, 99, 100, 101, 250])('%i that take no time are each tried once in a run', async (count) => {
