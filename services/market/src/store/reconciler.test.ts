@@ -88,3 +88,25 @@ it('one that cannot be closed stops none of the others', async () => {
   await taken(1);
   expect((await here.bed.reconciler.closeDue('skill')).map(({ tradeId }) => tradeId)).toEqual([broken]);
 });
+
+it('those that cannot be closed, however many, hide none that came due after them', async () => {
+  const broken = await bought('skill', MANY, 0);
+  await here.market.pass(60_000);
+  const [sound = ''] = await bought('skill', 1, 1);
+  await here.market.pass(10 * 86_400_000);
+  const taken = (count: number) =>
+    client.$executeRawUnsafe(
+      'UPDATE market.listings SET taken = $1 WHERE listing_id = $2',
+      count,
+      here.market.listingId(0),
+    );
+  await taken(0);
+  const closed: string[] = [];
+  for (let run = 0; run < 4; run += 1)
+    closed.push(...(await here.bed.reconciler.closeDue('skill')).map(({ tradeId }) => tradeId));
+  expect(closed).toEqual([sound]);
+  await taken(MANY);
+  for (let run = 0; run < 2; run += 1) await here.bed.reconciler.closeDue('skill');
+  const { trades } = await here.market.state();
+  expect(broken.filter((id) => trades[id] !== 'expired done')).toEqual([]);
+});

@@ -17,22 +17,25 @@ const AT_ONCE = 100;
 /** After this long a run leaves the rest to the next one. */
 const RUN_WITHIN_MS = 20_000;
 
-/** Pages by `$1` and `$2`, the time and the id of the last row before; what a run itself sets back comes in the next run. */
-const pageOf = (at: 'tried_at' | 'due_at', which: string): string =>
-  `SELECT trade_id AS "tradeId", ${at}::text AS at FROM market.trades
-   WHERE (${which}) AND (${at}, trade_id) > ($1::timestamptz, $2) AND ${at} <= $3::timestamptz
-   ORDER BY ${at}, trade_id LIMIT ${AT_ONCE}`;
+/**
+ * Pages by `$1` and `$2`, the time and the id of the last row before; what a run itself sets back comes in the next run, behind
+ * all others, so that what can never be done hides none of them.
+ */
+const pageOf = (which: string): string =>
+  `SELECT trade_id AS "tradeId", tried_at::text AS at FROM market.trades
+   WHERE (${which}) AND (tried_at, trade_id) > ($1::timestamptz, $2) AND tried_at <= $3::timestamptz
+   ORDER BY tried_at, trade_id LIMIT ${AT_ONCE}`;
 const OPEN = "state IN ('opening', 'undoing')";
 const UNPAID = "(settlement = 'pending' OR (closed_at IS NOT NULL AND NOT reported))";
+const DUE = "state IN ('pending', 'pending_delivery', 'delivered') AND due_at <= clock_timestamp()";
 const BEGINNING = pageOf(
-  'tried_at',
   `state = 'undoing' OR (state = 'opening' AND tried_at < clock_timestamp() - ${GIVEN_UP_AFTER})`,
 );
-const OWED = pageOf('tried_at', `${UNPAID} AND ($4 OR ${hasRested('closed_at', LEFT_ALONE)})`);
+const OWED = pageOf(`${UNPAID} AND ($4 OR ${hasRested('closed_at', LEFT_ALONE)})`);
 /** What was tried before the clock was set back counts as tried now. */
 const bringBack = (which: string): string =>
   `UPDATE market.trades SET tried_at = clock_timestamp() WHERE ${which} AND ${isAhead('tried_at')}`;
-const DUE = pageOf('due_at', 'state = ANY($4::text[])');
+const DUE_OF = pageOf(`${DUE} AND state = ANY($4::text[])`);
 
 interface Parts extends ClosingParts {
   readonly store: MarketStore;
@@ -60,7 +63,8 @@ export function createReconciler(parts: Parts) {
     /** Trades that this call closed, as they were before. */
     async closeDue(kind: keyof typeof OPEN_OF, withinMs = RUN_WITHIN_MS): Promise<TradeRow[]> {
       const closed: TradeRow[] = [];
-      await inPages(parts, { sql: DUE, values: [OPEN_OF[kind]], withinMs }, async (tradeId) => {
+      await parts.store.client.$executeRawUnsafe(bringBack(DUE));
+      await inPages(parts, { sql: DUE_OF, values: [OPEN_OF[kind]], withinMs }, async (tradeId) => {
         const judged = await tried(parts, tradeId, () => closeDue(parts, tradeId));
         if (judged === null || judged.value === null) return judged;
         const { before, after } = judged.value;
