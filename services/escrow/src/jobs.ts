@@ -9,7 +9,7 @@ const SWEEP_HOLDS_MS = 30_000;
 const AUDIT_MS = 3_600_000;
 
 export function ledgerJobs(
-  { clock }: Pick<Platform, 'clock'>,
+  parts: Pick<Platform, 'clock' | 'log'>,
   { client }: Pick<ServiceStore, 'client'>,
   { ledger, audit }: Pick<EscrowDeps, 'ledger' | 'audit'>,
 ): JobDeclaration[] {
@@ -18,7 +18,7 @@ export function ledgerJobs(
       id: 'escrow.hold-sweep',
       everyMs: SWEEP_HOLDS_MS,
       scope: 'cluster',
-      run: () => sweepHolds(client, ledger, () => clock.now()),
+      run: () => sweepHolds(client, ledger, parts),
     },
     { id: 'escrow.audit', everyMs: AUDIT_MS, scope: 'cluster', run: () => audit.run() },
   ];

@@ -32,7 +32,7 @@ export const escrowService = storeService({
     const deps = createDeps(store, platform);
     const { ledger, audit, registry } = deps;
     // Holds first: those that ended while nothing ran are no contradiction.
-    await sweepHolds(store.client, ledger, () => platform.clock.now());
+    await sweepHolds(store.client, ledger, platform);
     await audit.run();
     return {
       deps,

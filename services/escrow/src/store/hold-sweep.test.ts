@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { expect, it } from 'vitest';
 import { callWith, openStoreBed } from '../../testing/escrow-store-bed.ts';
+import { escrowService } from '../service.ts';
 import { sweepHolds } from './hold-sweep.ts';
 import { readViolations } from './invariants.ts';
 import { LedgerStore } from './ledger-store.ts';
@@ -29,7 +31,7 @@ it('three sweepers at once close each hold once, none before its time', async ()
       bodyHash: null,
     });
   await Promise.all(Array.from({ length: HOLDS }, (_, n) => place(n)));
-  const sweep = () => Promise.all(sweepers.map((one) => sweepHolds(base.client, one, () => Date.now())));
+  const sweep = () => Promise.all(sweepers.map((one) => sweepHolds(base.client, one, platform)));
   for (let pause = 0; pause <= MINIMUM_MS + SPREAD_MS; pause += 50) {
     await sweep();
     await delay(50);
@@ -43,4 +45,37 @@ it('three sweepers at once close each hold once, none before its time', async ()
   );
   expect(rows).toEqual([{ holds: HOLDS, expired: HOLDS, early: 0, told: HOLDS, pending: '0' }]);
   expect(await readViolations(base.client)).toEqual([]);
+});
+
+it('holds that cannot be closed, however many, keep none of the others open', async () => {
+  await using database = await migratedDatabase();
+  const { base, ledger, platform } = await openStoreBed(database);
+  const errors: unknown[] = [];
+  const place = (holdId: string, account: string) =>
+    ledger.placeHold(callWith(), {
+      holdId,
+      payer: { account, member: null, opensWith: 1000n * CREDIT },
+      amount: CREDIT,
+      condition: null,
+      ttlMs: MINIMUM_MS,
+      deadlineAt: null,
+      ownerKind: 'service',
+      owner: 'market',
+      bodyHash: null,
+    });
+  for (let n = 0; n < 120; n += 1) await place(`broken:${n}`, `broken-${n}`);
+  await place('sound', 'whole');
+  await database.pool.query(`DELETE FROM escrow.accounts WHERE account_id LIKE 'broken-%'`);
+  await delay(2 * MINIMUM_MS);
+  const log = { error: (said: unknown) => void errors.push(said) };
+  await sweepHolds(base.client, ledger, { clock: platform.clock, log });
+  const { rows } = await database.pool.query('SELECT state, count(*)::int FROM escrow.holds GROUP BY 1 ORDER BY 1');
+  expect(rows).toEqual([
+    { state: 'expired', count: 1 },
+    { state: 'held', count: 120 },
+  ]);
+  expect(errors).toHaveLength(120);
+  // A start sweeps too.
+  const service = await startService(platform, escrowService);
+  await service.stop();
 });

@@ -1,4 +1,5 @@
 /** Ids that callers choose: each caller's are its own, so that an answer tells nothing of anybody else's. */
+import { createLog } from '@svc/runtime/log.ts';
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
@@ -165,6 +166,6 @@ it("holds that an earlier version wrote go on: repeated, released, swept, and in
     [holdId],
   );
   const { ledger } = node.deps;
-  await sweepHolds(poolClient(database.pool), ledger, () => Date.now());
+  await sweepHolds(poolClient(database.pool), ledger, { clock: Date, log: createLog('silent', {}) });
   expect(await live()).toEqual(['tok:bob']);
 });

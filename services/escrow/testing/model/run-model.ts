@@ -1,5 +1,5 @@
 /** Random sequences of steps on the real store, each compared with the reference at once: answers, rows and events. */
-import { deepStrictEqual } from 'node:assert/strict';
+import { deepStrictEqual, fail } from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { Clock } from '@svc/runtime/clock.ts';
@@ -228,6 +228,7 @@ export async function runModel(
     { numRuns: sequences, endOnFailure: !shrink, ...(seed === undefined ? {} : { seed }) },
   );
   const client = poolClient(place.pool);
-  await sweepHolds(client, place.ledgers[0], () => place.clock.now());
+  const error = (said: unknown): void => fail(String(said));
+  await sweepHolds(client, place.ledgers[0], { clock: place.clock, log: { error } });
   deepStrictEqual(await readViolations(client), []);
 }
