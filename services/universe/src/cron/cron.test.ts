@@ -239,6 +239,25 @@ describe('a job', () => {
       await bed.call('cron_cancel', { id }, family);
   });
 
+  test('of who is gone makes room for those who are there', async () => {
+    const there = ['r1', 'r2', 'r3'];
+    for (const agent of [...there, 'leaver', 'late']) await bed.enrol(agent, 'editor');
+    for (const agent of [...there, 'leaver'])
+      for (let n = 0; n < MOST_JOBS.ofFamily; n += 1) await schedule({ id: `${agent}-${n}`, enabled: false }, agent);
+    expect(await schedule({ id: 'lates' }, 'late')).toMatchObject({ code: 'E_QUOTA', of: 'workspace' });
+    await bed.registry('svc_habitat_removeRole', { workspaceId: 'default', userId: 'leaver', role: 'editor' });
+    expect(await schedule({ id: 'lates' }, 'late')).toMatchObject({ scheduled: true, replaced: false });
+    expect(await jobOf('leaver-0')).toMatchObject({ job: undefined });
+    const told = await client.$queryRawUnsafe<{ payload: Fields }[]>(
+      `SELECT payload FROM universe.outbox WHERE name = 'cron:cancelled'`,
+    );
+    expect(told.map(({ payload }) => payload)).toContainEqual({ id: 'leaver-0', by: 'late', parties: ['leaver'] });
+    await bed.call('cron_cancel', { id: 'lates' }, 'late');
+    for (const agent of there)
+      for (let n = 0; n < MOST_JOBS.ofFamily; n += 1)
+        expect(await bed.call('cron_cancel', { id: `${agent}-${n}` }, agent)).toMatchObject({ cancelled: true });
+  });
+
   test('beyond a hundred of a workspace there is none, and a list comes in pages', async () => {
     const { jobs } = (await bed.call('cron_list', {})) as { jobs: Fields[] };
     for (let n = jobs.length; n < 100; n += 1) await schedule({ id: `many-${n}`, enabled: false });

@@ -22,7 +22,7 @@ interface CronParts extends Pick<RunnerParts, 'registry'> {
 export async function openCron(platform: Platform, { store, calls, registry }: CronParts): Promise<CronDeps> {
   const { database, ids, node } = platform;
   const presence = database.exclusive ? null : createPresence(database, node.instance);
-  const jobs = createJobStore(store, ids);
+  const jobs = createJobStore(store, ids, registry);
   const runs = createRunStore(store, { ids, holder: presence?.holder ?? null });
   // Who ran them was the process before this one.
   if (presence === null) await runs.loseSilent(0);

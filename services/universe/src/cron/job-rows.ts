@@ -127,6 +127,28 @@ export async function deleteJob(tx: SqlClient, jobKey: string): Promise<void> {
   await tx.$executeRawUnsafe('DELETE FROM universe.cron_jobs WHERE job_key = $1', jobKey);
 }
 
+/** Of a workspace; operators who are nobody are not among them. */
+export async function readSchedulers(client: SqlClient, workspace: string): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ agentId: string }[]>(
+    `SELECT DISTINCT agent_id AS "agentId" FROM universe.cron_jobs WHERE workspace = $1 AND agent_id IS NOT NULL`,
+    workspace,
+  );
+  return rows.map(({ agentId }) => agentId);
+}
+
+/** Returns those that there were. */
+export function deleteJobsOf(
+  tx: SqlClient,
+  workspace: string,
+  agentIds: readonly string[],
+): Promise<Pick<JobRow, 'id' | 'identity'>[]> {
+  return tx.$queryRawUnsafe<Pick<JobRow, 'id' | 'identity'>[]>(
+    `DELETE FROM universe.cron_jobs WHERE workspace = $1 AND agent_id = ANY($2::text[]) RETURNING job_id AS id, identity`,
+    workspace,
+    agentIds,
+  );
+}
+
 /** What a tick or an end changes; numbers are added, `disables` switches off. */
 interface JobChange {
   readonly runs?: number;
