@@ -23,6 +23,8 @@ interface NewOperation extends OperationPlace {
   readonly family: string;
   /** Also what is another's. */
   readonly mayReplace: boolean;
+  /** Of its family, who may not act there any more: where there is no room, the oldest of theirs makes some. */
+  readonly gone: readonly string[];
 }
 
 export type OperationStore = ReturnType<typeof createOperationStore>;
@@ -32,6 +34,8 @@ const MAX_OPERATIONS = 100;
 
 export function createOperationStore({ client, change, idempotency }: UniverseStore) {
   return {
+    /** Whose operations leave their family no room; nobody's where there is some. */
+    ownersWithoutRoom: (workspace: string, family: string): Promise<string[]> => readOwners(client, workspace, family),
     find: (place: OperationPlace) => readOperation(client, place),
     /** Returns whether it took the place of one. */
     put: (call: ChangeCall, wish: NewOperation) =>
@@ -40,7 +44,8 @@ export function createOperationStore({ client, change, idempotency }: UniverseSt
         await lockWorkspace(tx, workspace);
         const known = await readOperation(tx, wish);
         if (known !== null && known.owner !== owner && !mayReplace) return deny('E_RECURSION_TAKEN');
-        if (known === null && (await countOperations(tx, workspace, family)) >= MAX_OPERATIONS) {
+        const isFull = known === null && (await countOperations(tx, workspace, family)) >= MAX_OPERATIONS;
+        if (isFull && !(await deleteOldestOfGone(tx, wish))) {
           return deny('E_QUOTA', { limit: MAX_OPERATIONS });
         }
         await putOperation(tx, wish);
@@ -89,6 +94,30 @@ async function countOperations(tx: SqlClient, workspace: string, family: string)
     family,
   );
   return row?.count ?? 0;
+}
+
+async function readOwners(client: SqlClient, workspace: string, family: string): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ owner: string }[]>(
+    `SELECT owner FROM (
+       SELECT owner, count(*) OVER () AS operations FROM universe.operations WHERE workspace = $1 AND family = $2) o
+     WHERE operations >= ${MAX_OPERATIONS} GROUP BY owner`,
+    workspace,
+    family,
+  );
+  return rows.map(({ owner }) => owner);
+}
+
+/** False = there was none. */
+async function deleteOldestOfGone(tx: SqlClient, { workspace, family, gone }: NewOperation): Promise<boolean> {
+  const deleted = await tx.$executeRawUnsafe(
+    `DELETE FROM universe.operations WHERE workspace = $1 AND name = (
+       SELECT name FROM universe.operations WHERE workspace = $1 AND family = $2 AND owner = ANY($3::text[])
+       ORDER BY created_at, name LIMIT 1)`,
+    workspace,
+    family,
+    gone,
+  );
+  return deleted > 0;
 }
 
 async function putOperation(tx: SqlClient, { workspace, name, owner, family, spec }: NewOperation): Promise<void> {

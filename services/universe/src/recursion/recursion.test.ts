@@ -383,4 +383,21 @@ describe('a registered operation', () => {
       code: 'E_QUOTA',
     });
   });
+
+  test('of who is gone makes room for its family', async () => {
+    for (const agent of ['parent', 'child']) await bed.enrol(agent, 'editor');
+    const steps = ['type'];
+    await register({ name: 'of-parent', type: 'pipeline', steps }, 'parent');
+    for (let n = 0; n < 99; n += 1) await register({ name: `of-child-${n}`, type: 'pipeline', steps }, 'child');
+    await client.$executeRawUnsafe(`UPDATE universe.operations SET family = 'parent' WHERE owner = 'child'`);
+    const more = (name: string) => register({ name, type: 'pipeline', steps }, 'parent');
+    expect(await more('one-more')).toMatchObject({ code: 'E_QUOTA' });
+    await bed.registry('svc_habitat_removeRole', { workspaceId: 'default', userId: 'child', role: 'editor' });
+    for (const name of ['one-more', 'another']) expect(await more(name)).toMatchObject({ registered: true });
+    const names = await client.$queryRawUnsafe<{ name: string }[]>(
+      `SELECT name FROM universe.operations WHERE family = 'parent' AND name IN
+         ('of-parent', 'of-child-0', 'of-child-1', 'of-child-2', 'one-more', 'another') ORDER BY name`,
+    );
+    expect(names.map(({ name }) => name)).toEqual(['another', 'of-child-2', 'of-parent', 'one-more']);
+  });
 });

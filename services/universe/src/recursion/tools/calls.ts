@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
 import { WorkspaceName } from '@svc/contract/names.ts';
+import { rolesIn } from '@svc/contract/registry.ts';
 import { familyOf } from '@svc/contract/subject.ts';
 import { type Caller, MAX_DEADLINE_MS } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
@@ -169,7 +170,9 @@ const register = defineTool({
       type === 'tool' && tool !== undefined ? { type: 'tool', tool, args } : { type: 'pipeline', steps };
     if (spec.type === 'tool') await assertCallable(deps, spec.tool);
     const owner = standing.name;
-    const wish = { workspace: home, name, spec, owner, family: familyOf(caller.subject) ?? owner };
+    const family = familyOf(caller.subject) ?? owner;
+    const gone = standing.operator ? [] : await goneOf(call, home, family);
+    const wish = { workspace: home, name, spec, owner, family, gone };
     const replaced = settled(
       call,
       await deps.operations.put(call, { ...wish, mayReplace: standing.holds(home, 'admin') }),
@@ -177,6 +180,20 @@ const register = defineTool({
     return { registered: true as const, name, type, replaced };
   },
 });
+
+/** Who has no role there any more, of those whose operations leave the family no room. */
+async function goneOf(
+  { deps, caller }: { readonly deps: UniverseDeps; readonly caller: Caller },
+  workspace: string,
+  family: string,
+): Promise<string[]> {
+  const owners = await deps.operations.ownersWithoutRoom(workspace, family);
+  const looked = owners.map(async (owner) => {
+    const roles = rolesIn(await deps.registry.roles(owner, caller.registry), workspace);
+    return roles.length === 0 ? [owner] : [];
+  });
+  return (await Promise.all(looked)).flat();
+}
 
 function isBuiltIn(name: string): boolean {
   return isBatchOperation(name) || [...TRAVERSALS, ...LOOKUPS].some((one) => one === name);
