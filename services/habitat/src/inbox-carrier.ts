@@ -17,12 +17,14 @@ export function createInboxCarrier(client: SqlClient, platform: Pick<Platform, '
     createCarrier(platform, {
       what: 'messages of inboxes',
       read: (limit) => readUncarried(client, limit),
+      idOf: ({ ref }) => ref,
       send: ({ ref, channel, by: from, text: content }, options) => send({ ref, channel, from, content }, options),
       mark: (one) => markCarried(client, one),
     }),
     createCarrier(platform, {
       what: 'tasks of inboxes',
       read: (limit) => readUnqueued(client, limit),
+      idOf: ({ taskId }) => taskId,
       send: ({ isOpen: _isOpen, ...task }, options) => fillInbox(task, options),
       mark: (one) => markQueued(client, one),
     }),

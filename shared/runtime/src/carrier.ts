@@ -24,13 +24,15 @@ interface Cargo<Row> {
   readonly what: string;
   /** The oldest of what has not arrived. */
   read(limit: number): Promise<readonly Row[]>;
+  /** One that cannot arrive is tried once in a run, and those behind it as well. */
+  idOf(row: Row): string;
   send(row: Row, options: { readonly deadlineAt: number }): Promise<unknown>;
   /** It has arrived as it was read. */
   mark(row: Row): Promise<void>;
 }
 
 export function createCarrier<Row>({ clock, log }: Pick<Platform, 'clock' | 'log'>, cargo: Cargo<Row>): Carrier {
-  const { what, read, send, mark } = cargo;
+  const { what, idOf, read, send, mark } = cargo;
   let isClosed = false;
 
   /** False when it cannot arrive, which keeps the others from nothing. Throws when nothing can arrive now. */
@@ -47,13 +49,16 @@ export function createCarrier<Row>({ clock, log }: Pick<Platform, 'clock' | 'log
   }
 
   async function carryAll(): Promise<void> {
+    const stuck = new Set<string>();
     for (let more = true; more && !isClosed; ) {
-      const waiting = await read(AT_ONCE);
-      more = waiting.length === AT_ONCE;
-      for (const row of waiting) {
+      const limit = stuck.size + AT_ONCE;
+      const waiting = await read(limit);
+      const untried = waiting.filter((row) => !stuck.has(idOf(row)));
+      for (const row of untried) {
         if (isClosed) return;
-        if (!(await carry(row))) more = false;
+        if (!(await carry(row))) stuck.add(idOf(row));
       }
+      more = waiting.length === limit && untried.length > 0;
     }
   }
 

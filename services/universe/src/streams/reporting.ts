@@ -13,6 +13,7 @@ export function createReporting(
   const { reportTask } = createOperationClient(platform, HABITAT, 'universe');
   return createCarrier(platform, {
     what: 'reports of delegated tasks',
+    idOf: ({ taskId, number }) => `${taskId} ${number}`,
     read: inboxes.unreported,
     send: ({ taskId, number, ...work }, options) => reportTask({ taskId, number, ...reportOf(work) }, options),
     mark: inboxes.markReported,
