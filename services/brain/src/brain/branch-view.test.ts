@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { BlobReader } from '../git/blob-reader.ts';
 import { commitFiles, makeTestBed } from '../../testing/git-test-bed.ts';
@@ -39,5 +40,23 @@ test('a page of a commit reads the blobs of that page alone, and the next one re
   expect(await page('d/n009.md', 10)).toEqual(names.slice(10, 20));
   expect(blobs.reads - before).toBe(22);
   expect(await page('', FILES)).toEqual(names);
+  await view.close();
+});
+
+test('a piece of a large file of a commit does not bring the file into memory', async () => {
+  await using bed = await makeTestBed();
+  const content = randomBytes(2_000_000).toString('hex');
+  const { commit } = await commitFiles(bed.repository, 'main', { 'large.md': content });
+  using blobs = new CountingReader(bed.repository.git, bed.repository.gitDir);
+  const repository: Repository = { ...bed.repository, blobs, [Symbol.dispose]: () => {} };
+  const view = commitView(repository, commit, () => {
+    throw new Error('nobody searches');
+  });
+  await view.read('large.md');
+  const before = blobs.reads;
+
+  const piece = await view.readPiece('large.md', { offset: 3_999_990, length: 1000 });
+  expect(Buffer.from(piece ?? []).toString()).toBe(content.slice(3_999_990));
+  expect(blobs.reads).toBe(before);
   await view.close();
 });

@@ -7,6 +7,7 @@ import { emptyFoldersIn, isEmptyFolder } from '../files/empty-folders.ts';
 import { decodeText, EntryKind, type FileEntry } from '../files/file-entry.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { changeTimeOf, readChangeTimes } from '../git/change-times.ts';
+import { readBlobPiece } from '../git/blob-piece.ts';
 import { readBlob, readTree, type TreeEntry } from '../git/objects.ts';
 import type { Repository } from '../git/repository.ts';
 import { isShown, MAX_FILE_BYTES } from '../git/worktrees.ts';
@@ -175,12 +176,13 @@ export function commitView(
     files,
     paths: async () => (await shownTree()).keys(),
     read: readOne,
-    async readPiece(path, { offset, length }) {
+    async readPiece(path, piece) {
       const entry = (await shownTree()).get(path);
       if (entry === undefined) return null;
+      if (entry.bytes !== null && entry.bytes > MAX_FILE_BYTES) return readBlobPiece(repository, entry.oid, piece);
       const whole = await readBlob(repository, entry.oid);
       // A copy, so that a small piece does not keep a large blob alive.
-      return Buffer.from(whole.subarray(offset, offset + length));
+      return Buffer.from(whole.subarray(piece.offset, piece.offset + piece.length));
     },
     ...OF_NO_TREE,
     writingTimes: () => committedTimes(repository, commit),

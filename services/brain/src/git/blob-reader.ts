@@ -4,7 +4,11 @@ import type { Dialogue } from './spawner.ts';
 
 const QUIET_MS = 30_000;
 
+/** What git has answered and we have not taken is in memory: so many questions are with git at a time. */
+const ASKED_AT_ONCE = 32;
+
 interface Question {
+  readonly oid: string;
   readonly resolve: (blob: Buffer | null) => void;
   readonly reject: (error: GitError) => void;
 }
@@ -38,6 +42,8 @@ export class BlobReader implements Disposable {
 class ReaderSession {
   readonly #dialogue: Dialogue;
   readonly #questions: Question[] = [];
+  /** So many of the questions, the first ones, are with git. */
+  #asked = 0;
   readonly #quiet: NodeJS.Timeout;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -55,10 +61,17 @@ class ReaderSession {
 
   ask(oid: string): Promise<Buffer | null> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
-    this.#questions.push({ resolve, reject });
+    this.#questions.push({ oid, resolve, reject });
     this.#quiet.refresh();
-    this.#dialogue.write(`${oid}\n`);
+    this.#askMore();
     return promise;
+  }
+
+  #askMore(): void {
+    const next = this.#questions.slice(this.#asked, ASKED_AT_ONCE);
+    if (next.length === 0) return;
+    this.#asked += next.length;
+    this.#dialogue.write(next.map(({ oid }) => `${oid}\n`).join(''));
   }
 
   end(reason: string): void {
@@ -74,6 +87,7 @@ class ReaderSession {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     while (this.#bytes >= this.#needed && this.#takeAnswer());
+    if (!this.ended) this.#askMore();
   }
 
   /** Takes one whole answer off the front; false when more bytes are needed first. */
@@ -94,6 +108,7 @@ class ReaderSession {
     this.#needed = 1;
     this.#bytes = buffer.length - answerEnd;
     this.#chunks = [buffer.subarray(answerEnd)];
+    this.#asked -= 1;
     // a copy, so that a small blob does not keep a large buffer alive
     this.#questions
       .shift()

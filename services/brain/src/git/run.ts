@@ -2,12 +2,15 @@
 import {
   type Dialogue,
   type DialogueListener,
+  type OutputPiece,
   type Program,
   Spawner,
   type Stop,
   type Task,
   type TransferWatch,
 } from './spawner.ts';
+
+export type { OutputPiece } from './spawner.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
@@ -58,6 +61,8 @@ export interface GitCall {
   readonly config?: readonly string[];
   readonly timeoutMs?: number;
   readonly maxOutputBytes?: number;
+  /** All that is wanted of the output. */
+  readonly piece?: OutputPiece;
   /** Set for a transfer over the network. */
   readonly transfer?: TransferWatch & {
     /** Killed after so long without a word. */
@@ -162,6 +167,7 @@ function taskOf(call: GitCall, program: Program): Task {
     timeoutMs: call.timeoutMs ?? DEFAULT_TIMEOUT_MS,
     maxOutputBytes: call.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
     maxErrorBytes: MAX_STDERR_BYTES,
+    ...(call.piece === undefined ? {} : { piece: call.piece }),
     ...(call.transfer === undefined ? {} : { silenceMs: call.transfer.silenceMs }),
   };
 }

@@ -1,7 +1,7 @@
 /** The small process of `spawner.ts`. It ends with the one that started it, and takes every git along. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import type { Order, Outcome, Program, Report, Stop, Task } from './spawner.ts';
+import type { Order, Outcome, OutputPiece, Program, Report, Stop, Task } from './spawner.ts';
 import { TransferOutput, type TransferProgress } from './transfer-output.ts';
 
 type GitProcess = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -63,8 +63,16 @@ function runToEnd(id: number, task: Task): Promise<Outcome> {
     stopped ??= reason;
     killGroup(git);
   };
-  const stdout = collect(git.stdout, task.maxOutputBytes, () => stop('output-limit'));
-  const { silenceMs, maxErrorBytes } = task;
+  const { piece, silenceMs, maxErrorBytes } = task;
+  let isThere = false;
+  const enough = (): void => {
+    isThere = true;
+    killGroup(git);
+  };
+  const stdout =
+    piece === undefined
+      ? collect(git.stdout, task.maxOutputBytes, () => stop('output-limit'))
+      : collectPiece(git.stdout, piece, enough);
   const stderr =
     silenceMs === undefined
       ? collect(git.stderr, maxErrorBytes, () => undefined)
@@ -76,7 +84,10 @@ function runToEnd(id: number, task: Task): Promise<Outcome> {
     resolve(outcome);
   };
   git.on('error', (error) => end({ notStarted: error.message }));
-  git.on('close', (exitCode) => end({ exitCode, stopped, stdout: stdout(), stderr: stderr().toString() }));
+  git.on('close', (code) => {
+    const exitCode = isThere ? 0 : code;
+    end({ exitCode, stopped, stdout: stdout(), stderr: stderr().toString() });
+  });
   git.stdin.end(task.stdin);
   return promise;
 }
@@ -92,6 +103,21 @@ function collect(stream: Readable, limit: number, onExcess: () => void): () => B
     if (bytes > limit) onExcess();
   });
   return () => Buffer.concat(chunks).subarray(0, limit);
+}
+
+/** Keeps the bytes of one piece and says once when it is whole. */
+function collectPiece(stream: Readable, { offset, length }: OutputPiece, onWhole: () => void): () => Buffer {
+  const end = offset + length;
+  const chunks: Buffer[] = [];
+  let read = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (read >= end) return;
+    // a copy, so that few bytes do not keep a large chunk alive
+    chunks.push(Buffer.from(chunk.subarray(Math.max(0, offset - read), end - read)));
+    read += chunk.length;
+    if (read >= end) onWhole();
+  });
+  return () => Buffer.concat(chunks);
 }
 
 /** Tells how far a transfer is, and once when git has said nothing for too long. */

@@ -13,11 +13,19 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** Bytes of the output from `offset` on, at most so many. */
+export interface OutputPiece {
+  readonly offset: number;
+  readonly length: number;
+}
+
 export interface Task extends Program {
   readonly stdin: Uint8Array | string;
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly maxErrorBytes: number;
+  /** Set when no more of the output is wanted: git is ended once that is there, which counts as a good end. */
+  readonly piece?: OutputPiece;
   /** Set for a transfer over the network: its progress is told while it runs, and it is killed after so long a silence. */
   readonly silenceMs?: number;
 }
