@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -141,6 +141,18 @@ describe('commitChanges', () => {
     await saveFiles(repository, { 'x.md': '2' });
     expect(await indexLockOf(repository, repository.dir)).toBeNull();
     expect((await personGit(repository.dir).status()).isClean()).toBe(true);
+  });
+
+  it.each([40, 100, 200])('starts anew from an index that was cut off after %i bytes', async (bytes) => {
+    const { repository } = bed;
+    const index = join(repository.gitDir, 'index');
+    const names = ['a.md', 'b.md', 'c.md', 'd.md'];
+    await saveFiles(repository, Object.fromEntries(names.map((name) => [name, name])));
+    await truncate(index, bytes);
+    await saveFiles(repository, { 'e.md': 'e' });
+    const person = personGit(repository.dir);
+    expect((await person.status()).isClean()).toBe(true);
+    expect((await person.raw('ls-files')).trim().split('\n')).toEqual([...names, 'e.md']);
   });
 
   it('starts from a damaged index', async () => {

@@ -109,6 +109,13 @@ export function skippedIn(current: Buffer): string[] | null {
   return skipped;
 }
 
+/** False of one that was cut off, which git itself reads as though its files were removed. */
+export function isWholeIndex(bytes: Buffer): boolean {
+  const end = bytes.length - CHECKSUM_BYTES;
+  if (end < HEADER_BYTES || !isSound(bytes, end)) return false;
+  return bytes.readUInt32BE(4) > 3 || parseIndex(bytes) !== null;
+}
+
 function parseIndex(bytes: Buffer): ParsedIndex | null {
   if (bytes.length < HEADER_BYTES + CHECKSUM_BYTES || bytes.toString('latin1', 0, 4) !== 'DIRC') return null;
   const version = bytes.readUInt32BE(4);

@@ -1,6 +1,6 @@
 /** For indexes that only git itself can edit: split, sparse, compressed, or damaged ones. */
 import { writeFile } from 'node:fs/promises';
-import type { IndexEdit } from './index-file.ts';
+import { type IndexEdit, isWholeIndex } from './index-file.ts';
 import { editIndex, resetIndex } from './objects.ts';
 import { encodePath } from './path-bytes.ts';
 import type { Repository } from './repository.ts';
@@ -19,8 +19,9 @@ interface RebuildWish {
 /** Throws GitError. */
 export async function rebuildIndex(repository: Repository, worktree: string, wish: RebuildWish): Promise<void> {
   const { current, edits, base, indexFile } = wish;
-  if (current !== null) await writeFile(indexFile, current);
-  if (current === null || !(await isReadable(repository, indexFile))) await resetIndex(repository, indexFile, base);
+  const isWhole = current !== null && isWholeIndex(current);
+  if (isWhole) await writeFile(indexFile, current);
+  if (!isWhole || !(await isReadable(repository, indexFile))) await resetIndex(repository, indexFile, base);
   await editIndex(repository, indexFile, edits);
   const place = { gitDir: await worktreeGitDir(repository, worktree), workTree: worktree, indexFile };
   const absent = edits.filter(({ entry }) => entry?.isAbsent === true).map(({ path }) => `${path}\0`);
