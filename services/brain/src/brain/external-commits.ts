@@ -1,6 +1,6 @@
 /** A commit that a person made by hand is told like one of ours. */
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
-import { readLog } from '../git/commits.ts';
+import { readNewest } from '../git/commits.ts';
 import { isOwnMove } from '../git/own-moves.ts';
 import type { BrainContext } from '../writer/context.ts';
 import { eventRulesOf, savedEvent } from './brain-events.ts';
@@ -17,8 +17,8 @@ interface HeadMove {
 export async function tellHandCommit(brain: BrainContext, { branch, before, after, files }: HeadMove): Promise<void> {
   const { repository, outbox, platform } = brain;
   if (isOwnMove(repository, after)) return;
-  const [newest] = await readLog(repository, { from: after, without: before, limit: 1 });
-  if (newest === undefined) return;
+  const newest = await readNewest(repository, { from: after, without: before });
+  if (newest === null) return;
   const by = newest.author.name === '' ? 'unknown' : newest.author.name;
   const saved = savedEvent(brain, await eventRulesOf(brain), { branch, commit: after, by, files });
   await withPgTransaction(platform.database.pool, (transaction) => outbox.write(transaction, [saved]));

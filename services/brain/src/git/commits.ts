@@ -9,7 +9,7 @@ import { objectIdOf } from './object-id.ts';
 import { type FileMode, treeOf, writeBlobs, writeObjects } from './objects.ts';
 import { moveRefs, readHead } from './refs.ts';
 import type { Repository } from './repository.ts';
-import { branchRef, GitError, type Identity, objectId } from './run.ts';
+import { branchRef, type GitCall, GitError, type Identity, objectId } from './run.ts';
 import { editTree } from './tree-edit.ts';
 
 export interface FileChange {
@@ -143,7 +143,7 @@ export interface CommitEntry extends ParsedMessage {
   readonly committedAt: Date;
 }
 
-const LOG_FORMAT = '%H%x00%P%x00%an%x00%ae%x00%at%x00%ct%x00%B%x00';
+const LOG_FORMAT = '%H%x00%at%x00%ct%x00%P%x00%an%x00%ae%x00%B%x00';
 const LOG_FIELDS = 7;
 
 interface LogRange {
@@ -184,15 +184,61 @@ export async function readLog(repository: Repository, range: LogRange): Promise<
 }
 
 /** These commits, in their order. */
-export async function readCommits(repository: Repository, commits: readonly string[]): Promise<CommitEntry[]> {
+export async function readCommits(
+  repository: Repository,
+  commits: readonly string[],
+  output: Pick<GitCall, 'maxOutputBytes' | 'piece'> = { maxOutputBytes: MAX_LOG_BYTES },
+): Promise<CommitEntry[]> {
   if (commits.length === 0) return [];
   const { stdout } = await repository.git.run({
     args: [...LOG, '--no-walk=unsorted', '--stdin'],
     gitDir: repository.gitDir,
     stdin: commits.map((commit) => `${objectId(commit)}\n`).join(''),
-    maxOutputBytes: MAX_LOG_BYTES,
+    ...output,
   });
   return entriesIn(stdout);
+}
+
+/** What a page of ordinary commits takes. */
+const MAX_PAGE_BYTES = 4 * 1024 * 1024;
+/** Of a text that is larger than a page. */
+const KEPT_TEXT_BYTES = 64 * 1024;
+
+/** As `readCommits`, for showing: of a commit whose text is larger than a page of others, the beginning of it. */
+export async function readShownCommits(repository: Repository, commits: readonly string[]): Promise<CommitEntry[]> {
+  try {
+    return await readCommits(repository, commits, { maxOutputBytes: MAX_PAGE_BYTES });
+  } catch (error) {
+    if (!(error instanceof GitError && error.code === 'output-limit')) throw error;
+  }
+  const [only, ...others] = commits;
+  if (only !== undefined && others.length === 0) return [await readBeginning(repository, only)];
+  const half = Math.ceil(commits.length / 2);
+  const newer = await readShownCommits(repository, commits.slice(0, half));
+  return [...newer, ...(await readShownCommits(repository, commits.slice(half)))];
+}
+
+/** Of the newest commit that `from` reaches and `without` does not; null = there is none. */
+export async function readNewest(
+  repository: Repository,
+  { from, without }: { readonly from: string; readonly without: string },
+): Promise<CommitEntry | null> {
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--topo-order', '--max-count=1', objectId(from), `^${objectId(without)}`, '--'],
+    gitDir: repository.gitDir,
+  });
+  const commit = stdout.toString('latin1').trim();
+  return commit === '' ? null : readBeginning(repository, commit);
+}
+
+/** Its text may be cut off. */
+async function readBeginning(repository: Repository, commit: string): Promise<CommitEntry> {
+  const { stdout } = await repository.git.run({
+    args: [...LOG, '--no-walk', objectId(commit), '--'],
+    gitDir: repository.gitDir,
+    piece: { offset: 0, length: KEPT_TEXT_BYTES },
+  });
+  return toEntry(stdout.toString('utf8').split('\0'));
 }
 
 function entriesIn(stdout: Buffer): CommitEntry[] {
@@ -205,7 +251,7 @@ function entriesIn(stdout: Buffer): CommitEntry[] {
 }
 
 function toEntry(fields: readonly string[]): CommitEntry {
-  const [commit = '', parents = '', name = '', email = '', authored = '', committed = '', text = ''] = fields;
+  const [commit = '', authored = '', committed = '', parents = '', name = '', email = '', text = ''] = fields;
   return {
     // tformat ends each entry with a newline, which here precedes the next one
     commit: commit.trimStart(),

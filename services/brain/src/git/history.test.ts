@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { makeTestBed, type TestBed } from '../../testing/git-test-bed.ts';
-import { changesIn, readChangesOf } from './history.ts';
+import { readNewest } from './commits.ts';
+import { changesIn, readChangesOf, readEntries } from './history.ts';
 import type { Repository } from './repository.ts';
 
 /** With their long names more than fits into what is kept of all commits, were an object made of each change. */
@@ -53,4 +54,31 @@ it('asks git once for what a commit changed, however much that is', async () => 
     expect.arrayContaining([':100644 x', 'n/\u{e9}.md', nameOf(0), nameOf(FILES - 1)]),
   );
   expect(changes[1]?.every(({ before, after }) => before === null && after?.length === 40)).toBe(true);
+});
+
+it('shows a commit whose text is larger than a page of others with the beginning of it, and the others beside it', async () => {
+  const { dir } = bed.repository;
+  const before = execFileSync('git', ['rev-parse', 'main'], { cwd: dir, encoding: 'latin1' }).trim();
+  const texts = ['one\n', `two ${'é'.repeat(3_000_000)}\n`, 'three\n', 'four\n'];
+  const commits = texts.map((text, at) => {
+    const size = Buffer.byteLength(text);
+    const from = at === 0 ? `from ${before}\n` : '';
+    return `commit refs/heads/main\ncommitter A${at} <a@x> 160000000${at} +0000\ndata ${size}\n${text}${from}\n`;
+  });
+  execFileSync('git', ['fast-import', '--quiet'], { cwd: dir, input: commits.join('') });
+  const ids = execFileSync('git', ['rev-list', 'main'], { cwd: dir, encoding: 'latin1' }).trim().split('\n');
+  const steps = ids.slice(0, 4).map((commit, at) => ({ commit, parents: ids.slice(at + 1, at + 2) }));
+
+  const told = await readEntries(bed.repository, steps);
+  const shown = told.map(({ commit, parents, author, message }) => [commit, parents, author.name, message.slice(0, 9)]);
+  const wanted = ['four', 'three', 'two ééééé', 'one'].map((message, at) => [
+    steps[at]?.commit,
+    steps[at]?.parents,
+    `A${3 - at}`,
+    message,
+  ]);
+  expect(shown).toEqual(wanted);
+  expect(told[2]?.message.length).toBeGreaterThan(10_000);
+  const newest = await readNewest(bed.repository, { from: ids[2] ?? '', without: ids[3] ?? '' });
+  expect(newest?.author.name).toBe('A1');
 });

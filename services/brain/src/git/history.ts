@@ -1,7 +1,7 @@
 /** What happened before a commit: which commits there are, in order, and what each changed. */
 import { LRUCache } from 'lru-cache';
 import { Slices } from '../thread/slices.ts';
-import { type CommitEntry, readCommits } from './commits.ts';
+import { type CommitEntry, readShownCommits } from './commits.ts';
 import { knownOrRead } from './known-commits.ts';
 import { besideIndex, type Repository } from './repository.ts';
 import { GitError, objectId } from './run.ts';
@@ -223,7 +223,7 @@ export function readEntries(repository: Repository, steps: readonly HistoryStep[
   return knownOrRead(knownEntries, steps, {
     keyOf: ({ commit }) => commit,
     read: (unknown) =>
-      readCommits(
+      readShownCommits(
         repository,
         unknown.map(({ commit }) => commit),
       ),
