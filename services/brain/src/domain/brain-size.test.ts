@@ -11,6 +11,10 @@ it.each([
   ['a byte too many', { files: 0, bytes: bytes - 1 }, null, 2, false],
   ['as many bytes as it replaces', { files: 1, bytes }, 7, 7, true],
   ['a byte more than it replaces', { files: 1, bytes }, 7, 8, false],
+  ['fewer bytes than it replaces, of more than there may be', { files: 1, bytes: bytes + 9 }, 7, 6, true],
+  ['as many bytes as it replaces, of more than there may be', { files: 1, bytes: bytes + 9 }, 7, 7, true],
+  ['a byte more than it replaces, of more than there may be', { files: 1, bytes: bytes + 9 }, 7, 8, false],
+  ['an empty file, where there are more bytes than may be', { files: 1, bytes: bytes + 9 }, null, 0, false],
   ['a file more than there may be, which is there already', { files: files + 3, bytes: 9 }, 9, 1, true],
 ])('%s', (_what, held, before, after, isTaken) => {
   expect(decideGrowth(held, before, after).ok).toBe(isTaken);

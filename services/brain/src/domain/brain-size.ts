@@ -8,10 +8,15 @@ export interface BrainSize {
 
 export const BRAIN_LIMITS: BrainSize = { files: 100_000, bytes: 2 * 1024 ** 3 };
 
-/** What is held once a file of `before` bytes, null = none yet, has `after`. */
+/**
+ * What is held once a file of `before` bytes, null = none yet, has `after`. Files that others put there can be more than
+ * may be: what makes a file no larger is taken all the same.
+ */
 export function decideGrowth(held: BrainSize, before: number | null, after: number): Decision<BrainSize, 'E_QUOTA'> {
   const grown = resized(held, before, after);
-  const isOverFull = grown.bytes > BRAIN_LIMITS.bytes || (before === null && grown.files > BRAIN_LIMITS.files);
+  const isNew = before === null;
+  const isTooMuch = grown.bytes > BRAIN_LIMITS.bytes && (isNew || after > before);
+  const isOverFull = isTooMuch || (isNew && grown.files > BRAIN_LIMITS.files);
   return isOverFull ? deny('E_QUOTA') : allow(grown);
 }
 
