@@ -55,7 +55,7 @@ export class FileTable {
   readonly #names = createNameIndex();
   /** Spellings that are not their entry's path. */
   readonly #paths = new Map<string, string>();
-  /** NFC path that two spellings share -> the one that goes by its own while the other has the path. */
+  /** NFC path -> another spelling of it that goes by its own, while one spelled like the path has that. */
   readonly #displaced = new Map<string, string>();
   /** By the spelling on disk: of entries that differ from the last commit, whether or not a commit takes them. */
   readonly #different = new Set<string>();
@@ -114,12 +114,17 @@ export class FileTable {
     this.#totalBytes += entry.bytes;
     if (entry.kind !== 'text') this.#unserved += 1;
     if (entry.onDisk !== entry.path) this.#paths.set(entry.onDisk, entry.path);
+    else this.#noteSpelling(entry.path);
     this.#files.set(entry.path, entry);
     this.#judge(entry.onDisk, entry);
     // Who is spelled like the path has it; another spelling that had it goes by its own.
     if (before === undefined || before.onDisk === entry.onDisk) return;
-    this.#displaced.set(entry.path, before.onDisk);
     this.set({ ...before, path: before.onDisk });
+  }
+
+  #noteSpelling(path: string): void {
+    const normal = path.normalize('NFC');
+    if (normal !== path) this.#displaced.set(normal, path);
   }
 
   /** Another spelling of a path that nothing has any more, which goes by its own still. */

@@ -135,6 +135,18 @@ describe('what lies in a working tree', () => {
     await tree.look();
     expect([tree.table.sortedPaths(), tree.read(nfc)?.text]).toEqual([[nfc], 'first']);
   });
+
+  it('has that form once the other spelling is gone that was there before it', async () => {
+    const [nfc, nfd] = ['caf\u00e9.md', 'cafe\u0301.md'];
+    put(nfc, 'first');
+    const tree = await openTree();
+    put(nfd, 'second');
+    await tree.look();
+    expect([tree.read(nfc)?.text, tree.read(nfd)?.entry.kind]).toEqual(['first', 'other']);
+    rmSync(join(root, nfc));
+    await tree.look();
+    expect([tree.table.sortedPaths(), tree.read(nfc)?.text, tree.onDisk(nfc)]).toEqual([[nfc], 'second', nfd]);
+  });
 });
 
 describe('what was just written', () => {
