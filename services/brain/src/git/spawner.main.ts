@@ -134,7 +134,10 @@ function follow(
     latest = null;
   };
   const telling = setInterval(tell, PROGRESS_EVERY_MS);
-  const silence = setTimeout(onSilence, silenceMs);
+  const silence = setTimeout(() => {
+    if (output.isAtWork) silence.refresh();
+    else onSilence();
+  }, silenceMs);
   git.on('close', () => {
     clearTimeout(silence);
     clearInterval(telling);

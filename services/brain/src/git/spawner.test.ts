@@ -67,6 +67,22 @@ describe.skipIf(!existsSync('/proc/self/status'))('the process that starts git',
     expect(await waiting).toMatchObject({ exitCode: 0 });
   });
 
+  it('waits for what git itself is at work on, and not for a remote that is silent', async () => {
+    const spawner = new Spawner();
+    const after = (line: string) => {
+      const alias = `alias.wait=!printf '${line}\\r' >&2; sleep 1`;
+      return spawner.run({ ...task('-c', alias, 'wait'), silenceMs: 300 });
+    };
+    const [own, remote, sent] = await Promise.all([
+      after('Compressing objects:  10%% (1/10)'),
+      after('remote: Compressing objects:  10%% (1/10)'),
+      after('Writing objects:  10%% (1/10)'),
+    ]);
+    expect(own).toMatchObject({ exitCode: 0, stopped: null });
+    expect(remote).toMatchObject({ stopped: 'silence' });
+    expect(sent).toMatchObject({ stopped: 'silence' });
+  });
+
   it('takes every git along when the process it works for is killed', async () => {
     await using bed = await makeTestBed();
     const cwd = bed.repository.dir;

@@ -31,6 +31,8 @@ const STAGES: ReadonlyMap<string, TransferStage> = new Map([
   ['Checking objects', 'checking'],
 ]);
 const PROGRESS = /^(?:remote: )?([A-Z][a-z]+ [a-z]+): +(?:(\d{1,3})% \(\d+\/\d+\)|\d+)(?:[,. ]|$)/;
+/** What git does here, when no remote says so: a file of hundreds of megabytes takes it long, and it tells nothing meanwhile. */
+const OWN_STAGES: ReadonlySet<TransferStage> = new Set(['counting', 'compressing', 'resolving', 'checking']);
 const LONGEST_LINE = 4096;
 
 export function parseProgress(line: string): TransferProgress | null {
@@ -45,11 +47,17 @@ export class TransferOutput {
   readonly #decoder = new StringDecoder('utf8');
   readonly #half: number;
   #line = '';
+  #isAtWork = false;
   #head = '';
   #tail = '';
 
   constructor(limit: number) {
     this.#half = Math.floor(limit / 2);
+  }
+
+  /** By the last progress, git is at work here and waits for no remote. */
+  get isAtWork(): boolean {
+    return this.#isAtWork;
   }
 
   /** Returns the last progress that the bytes tell of, or null. */
@@ -73,6 +81,7 @@ export class TransferOutput {
 
   #take(line: string): TransferProgress | null {
     const progress = parseProgress(line);
+    if (progress !== null) this.#isAtWork = !line.startsWith('remote: ') && OWN_STAGES.has(progress.stage);
     if (progress === null && line.trim() !== '') this.#keep(`${line.slice(0, LONGEST_LINE)}\n`);
     return progress;
   }
