@@ -1,9 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { makeTestBed } from '../../testing/git-test-bed.ts';
+import { makeTestBed, mustRead } from '../../testing/git-test-bed.ts';
 import { readBlobPiece } from './blob-piece.ts';
 import { BlobReader } from './blob-reader.ts';
-import { writeBlobs } from './objects.ts';
+import { treeOf, writeBlobs } from './objects.ts';
 import type { Git } from './run.ts';
 
 /** Git, and how many answers of it were waited for at most. */
@@ -59,4 +60,36 @@ test('a piece of a large blob is cut out on the way, also at its ends and beyond
   const wanted = pieces.map(({ offset, length }) => content.subarray(offset, offset + length));
   expect(read.map((piece, index) => piece.equals(wanted[index] ?? Buffer.alloc(0)))).toEqual(pieces.map(() => true));
   await expect(readBlobPiece(bed.repository, '1'.repeat(40), { offset: 0, length: 1 })).rejects.toThrow('cat-file');
+});
+
+test('the tree of a commit is told without the text of the commit, however long that is', async () => {
+  await using bed = await makeTestBed();
+  const { repository } = bed;
+  const { dir, gitDir } = repository;
+  const before = await mustRead(repository, 'main');
+  const text = `${'long '.repeat(300_000)}\n`;
+  const commit = `commit refs/heads/main\ncommitter A <a@x> 1600000000 +0000\ndata ${text.length}\n${text}from ${before}\n`;
+  const file = 'M 100644 inline a.md\ndata 1\na\n';
+  execFileSync('git', ['fast-import', '--quiet'], { cwd: dir, input: `${commit}${file}` });
+  let told = 0;
+  using blobs = new BlobReader(
+    {
+      ...repository.git,
+      start: (call, { output, closed }) =>
+        repository.git.start(call, {
+          output(bytes) {
+            told += bytes.length;
+            output(bytes);
+          },
+          closed,
+        }),
+    },
+    gitDir,
+  );
+
+  const tree = await treeOf({ ...repository, blobs }, await mustRead(repository, 'main'));
+  const wanted = execFileSync('git', ['rev-parse', 'main^{tree}'], { cwd: dir, encoding: 'latin1' }).trim();
+  expect(tree).toBe(wanted);
+  expect(told).toBeLessThan(1000);
+  await expect(treeOf({ ...repository, blobs }, 'a'.repeat(40))).rejects.toThrow('is no commit');
 });

@@ -8,7 +8,7 @@ const QUIET_MS = 30_000;
 const ASKED_AT_ONCE = 32;
 
 interface Question {
-  readonly oid: string;
+  readonly name: string;
   readonly resolve: (blob: Buffer | null) => void;
   readonly reject: (error: GitError) => void;
 }
@@ -25,10 +25,19 @@ export class BlobReader implements Disposable {
 
   /** The object's bytes, or null when the repository does not have it. Throws GitError. */
   read(oid: string): Promise<Buffer | null> {
+    return this.#ask(objectId(oid));
+  }
+
+  /** As `read`, the tree of a commit. */
+  readTreeOf(commit: string): Promise<Buffer | null> {
+    return this.#ask(`${objectId(commit)}^{tree}`);
+  }
+
+  #ask(name: string): Promise<Buffer | null> {
     if (this.#session === null || this.#session.ended) {
       this.#session = new ReaderSession(this.#git, this.#gitDir);
     }
-    return this.#session.ask(objectId(oid));
+    return this.#session.ask(name);
   }
 
   /** Ends the process; a later read starts a new one. */
@@ -59,9 +68,9 @@ class ReaderSession {
     this.#quiet.unref();
   }
 
-  ask(oid: string): Promise<Buffer | null> {
+  ask(name: string): Promise<Buffer | null> {
     const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>();
-    this.#questions.push({ oid, resolve, reject });
+    this.#questions.push({ name, resolve, reject });
     this.#quiet.refresh();
     this.#askMore();
     return promise;
@@ -71,7 +80,7 @@ class ReaderSession {
     const next = this.#questions.slice(this.#asked, ASKED_AT_ONCE);
     if (next.length === 0) return;
     this.#asked += next.length;
-    this.#dialogue.write(next.map(({ oid }) => `${oid}\n`).join(''));
+    this.#dialogue.write(next.map(({ name }) => `${name}\n`).join(''));
   }
 
   end(reason: string): void {

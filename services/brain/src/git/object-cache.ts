@@ -22,6 +22,19 @@ export async function readCached(repository: Repository, oid: string): Promise<B
   return body;
 }
 
+/** The id of a commit's tree; null when the repository does not have it. A commit may hold a text of any length, which is not read. */
+export async function readTreeId(repository: Repository, commit: string): Promise<string | null> {
+  const known = bodies.get(keyOf(repository, commit));
+  if (known !== undefined) return TREE_LINE.exec(known.toString('latin1', 0, 46))?.[1] ?? null;
+  const body = await repository.blobs.readTreeOf(commit);
+  if (body === null) return null;
+  const tree = objectIdOf({ type: 'tree', body });
+  if (body.length <= MAX_OBJECT_BYTES) bodies.set(keyOf(repository, tree), body);
+  return tree;
+}
+
+const TREE_LINE = /^tree ([0-9a-f]{40})\n/;
+
 /** They are in the repository now. */
 export function noteWritten(repository: Repository, objects: readonly GitObject[]): void {
   for (const object of objects) {

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Slices } from '../thread/slices.ts';
 import { writeLooseObjects } from './loose-objects.ts';
-import { noteWritten, readCached } from './object-cache.ts';
+import { noteWritten, readCached, readTreeId } from './object-cache.ts';
 import type { GitObject } from './object-id.ts';
 import { writePack } from './pack-file.ts';
 import { decodePath, encodePath, nulEnded } from './path-bytes.ts';
@@ -182,9 +182,8 @@ async function gatherIndex(repository: Repository, indexFile: string, commit: st
 
 /** The id of a commit's tree. */
 export async function treeOf(repository: Repository, commit: string): Promise<string> {
-  const body = await readCached(repository, commit);
-  const tree = /^tree ([0-9a-f]{40})\n/.exec(body?.toString('latin1', 0, 46) ?? '')?.[1];
-  if (tree === undefined) throw new GitError('exit', `${commit} is no commit`);
+  const tree = await readTreeId(repository, commit);
+  if (tree === null) throw new GitError('exit', `${commit} is no commit`);
   return tree;
 }
 
