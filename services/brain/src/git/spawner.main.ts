@@ -1,6 +1,7 @@
 /** The small process of `spawner.ts`. It ends with the one that started it, and takes every git along. */
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { SilenceWatch } from './silence-watch.ts';
 import type { Order, Outcome, OutputPiece, Program, Report, Stop, Task } from './spawner.ts';
 import { TransferOutput, type TransferProgress } from './transfer-output.ts';
 
@@ -120,7 +121,7 @@ function collectPiece(stream: Readable, { offset, length }: OutputPiece, onWhole
   return () => Buffer.concat(chunks);
 }
 
-/** Tells how far a transfer is, and once when git has said nothing for too long. */
+/** Tells how far a transfer is, and once when nothing was heard of the other side for too long. */
 function follow(
   id: number,
   git: GitProcess,
@@ -134,17 +135,14 @@ function follow(
     latest = null;
   };
   const telling = setInterval(tell, PROGRESS_EVERY_MS);
-  const silence = setTimeout(() => {
-    if (output.isAtWork) silence.refresh();
-    else onSilence();
-  }, silenceMs);
+  const silence = new SilenceWatch({ group: git.pid ?? 0, silenceMs, isAtWork: () => output.isAtWork }, onSilence);
   git.on('close', () => {
-    clearTimeout(silence);
+    silence[Symbol.dispose]();
     clearInterval(telling);
   });
-  git.stdout.on('data', () => silence.refresh());
+  git.stdout.on('data', () => silence.hear());
   git.stderr.on('data', (bytes: Buffer) => {
-    silence.refresh();
+    silence.hear();
     latest = output.read(bytes) ?? latest;
   });
   return () => {

@@ -69,18 +69,21 @@ describe.skipIf(!existsSync('/proc/self/status'))('the process that starts git',
 
   it('waits for what git itself is at work on, and not for a remote that is silent', async () => {
     const spawner = new Spawner();
-    const after = (line: string) => {
-      const alias = `alias.wait=!printf '${line}\\r' >&2; sleep 1`;
+    const after = (line: string, work = 'sleep 1') => {
+      const alias = `alias.wait=!printf '${line}\\r' >&2; ${work}`;
       return spawner.run({ ...task('-c', alias, 'wait'), silenceMs: 300 });
     };
-    const [own, remote, sent] = await Promise.all([
+    const word = '{ for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.1; echo; done; } | cat >/dev/null';
+    const [own, remote, sent, alive] = await Promise.all([
       after('Compressing objects:  10%% (1/10)'),
       after('remote: Compressing objects:  10%% (1/10)'),
       after('Writing objects:  10%% (1/10)'),
+      after('remote: Compressing objects: 100%% (3/3), done.', word),
     ]);
     expect(own).toMatchObject({ exitCode: 0, stopped: null });
     expect(remote).toMatchObject({ stopped: 'silence' });
     expect(sent).toMatchObject({ stopped: 'silence' });
+    expect(alive, 'what it reads is not told').toMatchObject({ exitCode: 0, stopped: null });
   });
 
   it('takes every git along when the process it works for is killed', async () => {
