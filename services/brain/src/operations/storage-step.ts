@@ -71,17 +71,20 @@ export function meantBy({ rows }: Write, writer: BranchWriter, path: string): Me
   return other === undefined ? null : { kind: 'file', entry: other };
 }
 
+/** Why they cannot be copied in one step; null = they can. */
+export function exceedsCopy(entries: readonly FileEntry[]): Denial<'E_LIMIT'> | null {
+  const large = entries.find(({ kind }) => kind === 'large');
+  if (large === undefined) return exceeds(entries);
+  const { path } = large;
+  return deny(
+    'E_LIMIT',
+    { path },
+    `${path} is larger than 1 MiB: only a person changes it, in the folder of the brain.`,
+  );
+}
+
 /** Why they are more than one step takes; null = they are not. */
 export function exceeds(entries: readonly FileEntry[]): Denial<'E_LIMIT'> | null {
-  const large = entries.find(({ kind }) => kind === 'large');
-  if (large !== undefined) {
-    const { path } = large;
-    return deny(
-      'E_LIMIT',
-      { path },
-      `${path} is larger than 1 MiB: only a person changes it, in the folder of the brain.`,
-    );
-  }
   const { files, bytes } = STEP_LIMITS;
   if (entries.length > files) {
     return deny(

@@ -12,7 +12,7 @@ import type { FileOutcome, Staging } from '../writer/staging.ts';
 import { defineOperation, onBranch, once } from './operation.ts';
 import { isRegular } from './storage.ts';
 import type { Write } from './step.ts';
-import { exceeds, GUARDED, inTreeStep, type Meant, meantBy } from './storage-step.ts';
+import { exceeds, exceedsCopy, GUARDED, inTreeStep, type Meant, meantBy } from './storage-step.ts';
 
 type StagedRefusal = 'E_CONFLICT' | 'E_QUOTA' | 'E_FILE_ABSENT';
 
@@ -77,7 +77,7 @@ function planCopy(
   const inTheWay = [to, dest].flatMap((path) => meantBy(write, writer, path) ?? []);
   if (inTheWay.some(({ kind }) => !overwrite || kind !== meant.kind)) return deny('E_FILE_EXISTS', { path: dest });
   const entries = copied(write, meant);
-  const excess = exceeds(entries);
+  const excess = exceedsCopy(entries);
   if (excess !== null) return excess;
   const nameOf = (path: string): string =>
     meant.kind === 'file' ? dest : prefixOf(dest) + path.slice(prefixOf(from).length);
@@ -152,7 +152,7 @@ function removeStaged(
   { path, recursive, ifMatch }: Removing,
 ): Decision<Step<Removed>, RemovalRefusal | 'E_DIR_NOT_EMPTY' | 'E_LIMIT'> {
   const meant = meantBy(write, writer, path);
-  if (meant === null) return absent(write, path);
+  if (meant === null) return unremovable(write, writer, staging, path);
   if (meant.kind === 'file') {
     const removal = stageRemoval(write, staging, meant.entry.path, ifMatch);
     return removal.ok ? allow({ value: { path: meant.entry.path, files: 1 }, events: [] }) : removal;
@@ -182,11 +182,19 @@ function removeFolder(
   return allow({ value: { path, files: below.length }, events: [] });
 }
 
-/** Who may not write there is told that, whatever is there. */
-function absent({ rows }: Write, path: string): Decision<never, 'E_FILE_ABSENT'> {
+/** Of what is no regular file the reason is told; who may not write there is told that, whatever is there. */
+function unremovable(
+  write: Write,
+  { tree }: BranchWriter,
+  staging: Staging,
+  path: string,
+): Decision<never, RemovalRefusal> {
+  const { rows } = write;
   const denial = rows.writeDenial(path);
   if (denial !== null) throw new CallError(denial);
-  return deny('E_FILE_ABSENT', { path });
+  const unserved = rows.mayRead(path) && tree.refresh(path) !== null;
+  const removal = unserved ? stageRemoval(write, staging, path, null) : null;
+  return removal === null || removal.ok ? deny('E_FILE_ABSENT', { path }) : removal;
 }
 
 function stageRemoval(

@@ -10,7 +10,7 @@ import { blockedPath, checkedPath, confusedPath } from '../blocked-path.ts';
 import type { FileChange } from '../files/durable-write.ts';
 import { obstacleAt } from '../files/obstacle.ts';
 import { createNameIndex } from '../files/name-index.ts';
-import { decodeText, type FileEntry } from '../files/file-entry.ts';
+import { decodeText, type EntryKind, type FileEntry } from '../files/file-entry.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { type BrainSize, decideGrowth, resized } from '../domain/brain-size.ts';
 import { homeOfMaker } from '../domain/home.ts';
@@ -239,13 +239,18 @@ export class Staging {
     if (this.#states.has(path)) return null;
     const entry = this.#tree.refresh(path);
     if (entry === null) return content === null ? null : this.#keptInCommit(path, rows);
-    if (entry.kind === 'text' || (isOfBytes === true && entry.kind === 'binary')) {
+    if (isWritten(entry, isOfBytes === true)) {
       const other = this.#tree.table.collision(path);
       if (other !== null) throw this.#isSeen(other, rows) ? confusedPath(path, other) : new CallError('RLS_DENIED');
       return null;
     }
-    const problem = rows.mayRead(path) ? (entry.problem ?? 'is not served') : 'is not served';
-    return `What lies at ${path} ${problem}; a tool never writes over it.`;
+    if (isOfBytes === true && content === null && this.#isLargeAndCommitted(entry)) return null;
+    return notChanged(rows.mayRead(path) ? entry : { path, problem: null }, content === null);
+  }
+
+  /** Removed, its bytes are still in the history. */
+  #isLargeAndCommitted({ kind, onDisk, blob }: FileEntry): boolean {
+    return kind === 'large' && blob !== '' && this.#tree.table.headOf(onDisk)?.oid === blob;
   }
 
   /** As `#unserved`, where it lies in the last commit and not in the working tree. */
@@ -277,6 +282,22 @@ export class Staging {
 
 /** What one call makes of a file, as it lies on disk. */
 type Judged = Pick<FileOutcome, 'hash' | 'bytes' | 'changed'>;
+
+function isWritten({ kind }: FileEntry, isOfBytes: boolean): boolean {
+  return kind === 'text' || (isOfBytes && kind === 'binary');
+}
+
+function notChanged(entry: Pick<FileEntry, 'path' | 'problem'> & Partial<FileEntry>, isRemoval: boolean): string {
+  const { path, problem, kind } = entry;
+  const rule = isRemoval && kind !== undefined ? whatRemoves(kind) : 'a tool never writes over it.';
+  return `What lies at ${path} ${problem ?? 'is not served'}; ${rule}`;
+}
+
+function whatRemoves(kind: EntryKind): string {
+  if (kind === 'binary') return 'svc_storage_rm removes it.';
+  if (kind === 'large') return 'svc_storage_rm removes it once a commit has it as it is (svc_commit).';
+  return 'only a person removes it, in the folder of the brain.';
+}
 
 function bringsHidden(path: string, given: Uint8Array, rows: RowView): boolean {
   if (!rows.hides(path)) return false;

@@ -1,0 +1,43 @@
+/** What of a person's no tool writes over is removed where its bytes are kept, through the dispatcher and against the disk. */
+import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { bedOfFile } from '../../testing/bed-of-file.ts';
+import { testCaller } from '../../testing/brain-test-bed.ts';
+
+const bed = await bedOfFile();
+const node = await bed.start();
+const user = testCaller(() => node, null);
+const root = () => join(bed.dataDir, 'brains', 'large');
+
+test('a large file goes once a commit has it; what no tool removes is told with why', async () => {
+  await user.ok('brain_switch', { name: 'large', create: true });
+  const rm = (path: string) => user.no('svc_storage_rm', { path });
+  mkdirSync(join(root(), 'a'));
+  writeFileSync(join(root(), 'large.txt'), Buffer.alloc(2_500_000, 'text'));
+  writeFileSync(join(root(), 'a', 'large.txt'), Buffer.alloc(1_500_000, 'then'));
+  expect(await rm('large.txt')).toMatchObject({ code: 'E_CONFLICT', error: expect.stringContaining('svc_commit') });
+  expect(await user.no('svc_storage_rm', { path: 'a', recursive: true })).toMatchObject({ code: 'E_CONFLICT' });
+  const { commit } = await user.ok('svc_commit', { message: 'large' });
+  writeFileSync(join(root(), 'large.txt'), Buffer.alloc(2_500_000, 'else'));
+  expect(await rm('large.txt')).toMatchObject({ code: 'E_CONFLICT' });
+  writeFileSync(join(root(), 'large.txt'), Buffer.alloc(2_500_000, 'text'));
+  await user.ok('svc_branch_is_dirty', {});
+  expect(await user.ok('svc_storage_rm', { path: 'large.txt' })).toMatchObject({ removed: true, files: 1 });
+  expect(await user.ok('svc_storage_rm', { path: 'a', recursive: true })).toMatchObject({ removed: true, files: 1 });
+  expect(await user.ok('svc_commit', { message: 'gone' })).toMatchObject({ count: 2 });
+  expect(await user.ok('svc_storage_read', { path: 'large.txt', encoding: 'base64', at: commit })).toMatchObject({
+    bytes: 2_500_000,
+  });
+
+  writeFileSync(join(root(), 'huge.bin'), '');
+  truncateSync(join(root(), 'huge.bin'), 50 * 1024 * 1024 + 1);
+  symlinkSync('nowhere', join(root(), 'link'));
+  expect(await rm('huge.bin')).toMatchObject({
+    code: 'E_CONFLICT',
+    error: 'What lies at huge.bin is larger than 50 MiB; only a person removes it, in the folder of the brain.',
+  });
+  expect(await rm('link')).toMatchObject({ code: 'E_CONFLICT', error: expect.stringContaining('symbolic link') });
+  expect(existsSync(join(root(), 'huge.bin'))).toBe(true);
+  expect(await rm('nothing')).toMatchObject({ code: 'E_FILE_ABSENT' });
+});
