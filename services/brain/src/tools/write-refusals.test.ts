@@ -17,7 +17,7 @@ const NEW_ISLAND = { name: 'new', triggers: ['a'], content: 'b' };
 
 /** Each change with arguments that work in a brain as `prepare` leaves it. */
 const CHANGES: Readonly<Record<string, Fields>> = {
-  svc_set_memory: { category: 'learnings', filename: 'first', content: 'y' },
+  svc_set_memory: { category: 'learnings', filename: 'first', content: 'longer' },
   svc_commit: { message: 'more' },
   svc_create_branch: { name: 'fresh', switch: true },
   svc_branch_auto: {},
@@ -29,9 +29,9 @@ const CHANGES: Readonly<Record<string, Fields>> = {
   svc_delete_island: { name: 'ops' },
   svc_enable_island: { name: 'off' },
   svc_disable_island: { name: 'ops' },
-  svc_update_island_triggers: { name: 'ops', triggers: ['z'] },
+  svc_update_island_triggers: { name: 'ops', triggers: ['z', 'longer'] },
   brain_write: { name: 'facts/answer', content: '42' },
-  brain_save: { name: 'learnings/first', content: 'y' },
+  brain_save: { name: 'learnings/first', content: 'longer' },
   brain_delete_file: { name: 'learnings/first' },
   brain_remove: { name: 'learnings/first' },
   svc_memory_learn: { key: 'one', content: 'y' },
@@ -145,6 +145,8 @@ describe('a brain that is full', () => {
   const brain = 'full';
   beforeAll(async () => {
     await prepare(brain);
+    // Switched on, it becomes longer: what does not is taken by a full brain too.
+    writeFileSync(join(bed.dataDir, 'brains', brain, 'islands', 'off.md'), '---\nw: &w false\nenabled: *w\n---\nB\n');
     fillBrain(bed.dataDir, brain);
     const isLeft = async () =>
       expect(await node.call('svc_branch_is_dirty', { brain })).toMatchObject({ left: [{ file: 'large.bin' }] });
