@@ -152,7 +152,7 @@ function removeStaged(
   { path, recursive, ifMatch }: Removing,
 ): Decision<Step<Removed>, RemovalRefusal | 'E_DIR_NOT_EMPTY' | 'E_LIMIT'> {
   const meant = meantBy(write, writer, path);
-  if (meant === null) return unremovable(write, writer, staging, path);
+  if (meant === null) return unremovable(write, staging, path);
   if (meant.kind === 'file') {
     const removal = stageRemoval(write, staging, meant.entry.path, ifMatch);
     return removal.ok ? allow({ value: { path: meant.entry.path, files: 1 }, events: [] }) : removal;
@@ -182,18 +182,12 @@ function removeFolder(
   return allow({ value: { path, files: below.length }, events: [] });
 }
 
-/** Of what is no regular file the reason is told; who may not write there is told that, whatever is there. */
-function unremovable(
-  write: Write,
-  { tree }: BranchWriter,
-  staging: Staging,
-  path: string,
-): Decision<never, RemovalRefusal> {
+/** Of what is no regular file, or was not put into the working tree, the reason is told; who may not write there is told that, whatever is there. */
+function unremovable(write: Write, staging: Staging, path: string): Decision<never, RemovalRefusal> {
   const { rows } = write;
   const denial = rows.writeDenial(path);
   if (denial !== null) throw new CallError(denial);
-  const unserved = rows.mayRead(path) && tree.refresh(path) !== null;
-  const removal = unserved ? stageRemoval(write, staging, path, null) : null;
+  const removal = rows.mayRead(path) ? stageRemoval(write, staging, path, null) : null;
   return removal === null || removal.ok ? deny('E_FILE_ABSENT', { path }) : removal;
 }
 

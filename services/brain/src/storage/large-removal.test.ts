@@ -1,4 +1,5 @@
 /** What of a person's no tool writes over is removed where its bytes are kept, through the dispatcher and against the disk. */
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -40,4 +41,31 @@ test('a large file goes once a commit has it; what no tool removes is told with 
   expect(await rm('link')).toMatchObject({ code: 'E_CONFLICT', error: expect.stringContaining('symbolic link') });
   expect(existsSync(join(root(), 'huge.bin'))).toBe(true);
   expect(await rm('nothing')).toMatchObject({ code: 'E_FILE_ABSENT' });
+});
+
+test('what is in the last commit and was not put into the working tree is not told as absent', async () => {
+  await user.ok('brain_switch', { name: 'large', create: true });
+  const git = (args: readonly string[], input = '') =>
+    execFileSync('git', ['-c', 'user.name=p', '-c', 'user.email=p@x', ...args], {
+      cwd: root(),
+      input,
+      encoding: 'latin1',
+    }).trim();
+  const tree = git(['mktree'], `160000 commit ${git(['rev-parse', 'main'])}\tother.md\n`);
+  git(['update-ref', 'refs/heads/other', git(['commit-tree', tree, '-p', 'main'], 'a repository inside')]);
+  const branch = 'other';
+  await user.ok('brain_write', { name: 'x', content: 'x', branch });
+  expect(await user.ok('brain_list_files', { branch })).toMatchObject({
+    files: [{ file: 'other.md', kind: 'other' }, { file: 'x.md' }],
+  });
+  for (const refused of [
+    await user.no('svc_storage_rm', { path: 'other.md', branch }),
+    await user.no('brain_delete_file', { name: 'other.md', branch }),
+  ])
+    expect(refused).toMatchObject({
+      code: 'E_CONFLICT',
+      error: expect.stringMatching(/^What the last commit has at other\.md .*; only a person removes it, with git\.$/),
+    });
+  expect(await user.no('svc_storage_rm', { path: 'none.md', branch })).toMatchObject({ code: 'E_FILE_ABSENT' });
+  expect(await user.no('svc_storage_rm', { path: 'other.md/below', branch })).toMatchObject({ code: 'E_FILE_ABSENT' });
 });

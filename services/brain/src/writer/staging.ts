@@ -238,7 +238,7 @@ export class Staging {
   #unserved(path: string, { rows, isOfBytes, content }: FileRequest): string | null {
     if (this.#states.has(path)) return null;
     const entry = this.#tree.refresh(path);
-    if (entry === null) return content === null ? null : this.#keptInCommit(path, rows);
+    if (entry === null) return content === null ? this.#removedByPerson(path, rows) : this.#keptInCommit(path, rows);
     if (isWritten(entry, isOfBytes === true)) {
       const other = this.#tree.table.collision(path);
       if (other !== null) throw this.#isSeen(other, rows) ? confusedPath(path, other) : new CallError('RLS_DENIED');
@@ -259,6 +259,13 @@ export class Staging {
     if (kept === null) return null;
     if (!rows.mayRead(kept.file)) throw new CallError('RLS_DENIED');
     return `What the last commit has at ${kept.file} ${kept.problem}; a tool never writes over it.`;
+  }
+
+  /** As `#keptInCommit`, of that very path: what is only above or below it is not what is to be removed. */
+  #removedByPerson(path: string, rows: RowView): string | null {
+    const kept = rows.mayRead(path) ? this.#tree.table.keptAt(this.#tree.onDisk(path)) : null;
+    if (kept?.file !== path) return null;
+    return `What the last commit has at ${path} ${kept.problem}; only a person removes it, with git.`;
   }
 
   /** Whether the name in use, of a file or of a directory, is one that the caller may know of. */
