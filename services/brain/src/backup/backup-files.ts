@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { idempotencyId } from '@svc/runtime/idempotency.ts';
 import type { IdempotencyScope } from '@svc/contract/tool.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
+import type { Platform } from '@svc/runtime/platform.ts';
 import { ignoreAbsent, fsyncPath, isPresent } from '../files/fsync.ts';
 import { checkedPath, blockedPath } from '../blocked-path.ts';
 import { readMoves } from '../store/home-store.ts';
@@ -87,21 +88,34 @@ function isRecent({ mtimeMs }: Stats): boolean {
   return Math.abs(Date.now() - mtimeMs) < REPEATED_WITHIN_MS;
 }
 
-/** What dead processes left, unless it is on its way to its place. */
-export async function sweepUnfinished(client: SqlClient, dataDir: string): Promise<void> {
+interface Shelf {
+  readonly client: SqlClient;
+  readonly dataDir: string;
+  readonly log: Pick<Platform['log'], 'error'>;
+}
+
+/** What dead processes left, unless it is on its way to its place. What the disk does not let go of is tried again the next time. */
+export async function sweepUnfinished({ client, dataDir, log }: Shelf): Promise<void> {
   const folder = backupsFolder(dataDir);
   const names = (await readdir(folder).catch(ignoreAbsent)) ?? [];
   const unfinished = names.filter((name) => name.startsWith(UNFINISHED));
   if (unfinished.length === 0) return;
   const living = new Set(await readLiveProcesses(client));
   const due = new Set((await readMoves(client)).map(({ staged }) => staged));
+  const isInUse = (name: string): boolean =>
+    due.has(name) || living.has(name.slice(UNFINISHED.length).split('~')[0] ?? '');
   for (const name of unfinished) {
-    if (name.startsWith(OF_KEY)) {
-      const mark = await statOf(join(folder, name));
-      if (mark !== null && !isRecent(mark)) await rm(join(folder, name), { force: true });
-      continue;
+    const path = join(folder, name);
+    try {
+      if (name.startsWith(OF_KEY)) await forgetMark(path);
+      else if (!isInUse(name)) await rm(path, { recursive: true, force: true });
+    } catch (err) {
+      log.error({ err, name }, 'what is left of a backup or a restore cannot be removed');
     }
-    const [process = ''] = name.slice(UNFINISHED.length).split('~');
-    if (!living.has(process) && !due.has(name)) await rm(join(folder, name), { recursive: true, force: true });
   }
+}
+
+async function forgetMark(path: string): Promise<void> {
+  const mark = await statOf(path);
+  if (mark !== null && !isRecent(mark)) await rm(path, { force: true });
 }

@@ -59,7 +59,7 @@ export async function makeBackup(
   const stored = await idempotency.find<BackedUp, BackupRefusal>(client, context.idempotency);
   if (stored !== null) return { decision: stored, replayed: true };
   const { dataDir, process } = brain.places;
-  await sweepUnfinished(client, dataDir);
+  await sweepUnfinished({ client, dataDir, log: platform.log });
   const folder = unfinishedPath(dataDir, process, platform.ids.next('bak'));
   await mkdir(folder, { recursive: true });
   try {

@@ -82,7 +82,7 @@ export class BrainMoves {
 
   /** Removes what dead processes left of backups and restores. */
   sweep(): Promise<void> {
-    return sweepUnfinished(poolClient(this.#pool), this.#dataDir);
+    return sweepUnfinished({ client: poolClient(this.#pool), dataDir: this.#dataDir, log: this.#log });
   }
 
   /** The brain comes last: as long as it is there, it is known where the rest belongs. */
