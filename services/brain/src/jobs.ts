@@ -142,10 +142,14 @@ async function endExpiredLeases({ outbox, transact }: JobParts['store']): Promis
   if (ended > 0) outbox.kick();
 }
 
-async function lookAtBrains({ clock }: Platform, host: BrainHost): Promise<void> {
+async function lookAtBrains({ clock, log }: Platform, host: BrainHost): Promise<void> {
   await host.finishMoves();
-  for (const brain of host.openBrains()) {
-    await brain.trees.scan();
-    await brain.trees.closeIdle(clock.now() - DAY);
+  for (const { trees, context } of host.openBrains()) {
+    try {
+      await trees.scan();
+      await trees.closeIdle(clock.now() - DAY);
+    } catch (err) {
+      log.warn({ err, brain: context.name }, 'a brain could not be looked through');
+    }
   }
 }

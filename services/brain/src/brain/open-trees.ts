@@ -98,8 +98,8 @@ export class OpenTrees {
 
   /** Looks at every file of every open tree, and tells what others changed. */
   async scan(): Promise<void> {
-    for (const writer of (await this.all()).values())
-      await this.#look(writer, () => writer.tree.scan()).catch(ignoreClosed);
+    for (const [branch, writer] of await this.all())
+      await this.#look(writer, 'aside', () => writer.tree.scan()).catch((error: unknown) => this.#leave(branch, error));
   }
 
   async settled(): Promise<void> {
@@ -190,7 +190,7 @@ export class OpenTrees {
     const open = await this.opened(branch);
     if (open === undefined) return;
     try {
-      await this.#look(open.writer, () => open.writer.tree.look());
+      await this.#look(open.writer, 'alone', () => open.writer.tree.look());
       await open.compareWithHead(); // a commit by hand touches no file
     } catch (error) {
       if (isGone(error)) return;
@@ -198,9 +198,10 @@ export class OpenTrees {
     }
   }
 
-  #look(writer: BranchWriter, look: () => Promise<void>): Promise<void> {
+  /** `alone` where somebody was at work on the files. */
+  #look(writer: BranchWriter, turn: 'alone' | 'aside', look: () => Promise<void>): Promise<void> {
     const deadlineAt = this.#context.platform.clock.now() + HOUSEKEEPING_MS;
-    return writer.alone(deadlineAt, async () => {
+    return writer[turn](deadlineAt, async () => {
       await look();
       await writer.tellNoticed('external', deadlineAt);
     });
@@ -236,7 +237,15 @@ export class OpenTrees {
       );
       return true;
     });
-    return (await closing.catch(ignoreClosed)) ?? false;
+    return closing.catch((error: unknown) => this.#leave(branch, error));
+  }
+
+  /** Until another time: whatever is wrong with the tree of one branch, those of the others have their turn. */
+  #leave(branch: string, error: unknown): false {
+    const { platform, name } = this.#context;
+    if (!isGone(error) && !(error instanceof BrokenBranch))
+      platform.log.warn({ err: error, brain: name, branch }, 'a working tree could not be looked through');
+    return false;
   }
 
   /** Once it is out of the list: until this has ended, nothing is opened in its place. */
@@ -260,6 +269,3 @@ export function isGone(error: unknown): boolean {
 }
 
 /** Somebody else was faster, or the branch is broken, of which health tells. */
-function ignoreClosed(error: unknown): undefined {
-  if (!isGone(error) && !(error instanceof BrokenBranch)) throw error;
-}

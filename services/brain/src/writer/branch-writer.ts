@@ -133,6 +133,11 @@ export class BranchWriter {
   /** Runs in its turn with nothing else of this branch; enter a section inside. */
   alone<Value>(deadlineAt: number, work: () => Promise<Value>): Promise<Value> {
     this.usedAt = this.#brain.platform.clock.now();
+    return this.aside(deadlineAt, work);
+  }
+
+  /** As `alone`, by whom nobody called for: whoever only looks does not use what he looks at. */
+  aside<Value>(deadlineAt: number, work: () => Promise<Value>): Promise<Value> {
     return this.#queue.alone(deadlineAt, () =>
       this.#applying(async () => {
         this.#assertInUse();
