@@ -177,16 +177,28 @@ export async function changeJob(tx: SqlClient, jobKey: string, change: JobChange
 export interface DueJob extends JobPlace, Scheduler {
   readonly jobKey: string;
   readonly isHeartbeat: boolean;
+  /** When it was due, as the database writes it. */
+  readonly at: string;
+}
+
+export interface DuePage {
+  /** Null = from the one that is due the longest. */
+  readonly after: Pick<DueJob, 'at' | 'jobKey'> | null;
+  readonly limit: number;
+  readonly heartbeatsAlone: boolean;
 }
 
 /** Those whose tick is due, the longest first. */
-export function readDue(client: SqlClient, limit: number, heartbeatsAlone: boolean): Promise<DueJob[]> {
+export function readDue(client: SqlClient, { after, limit, heartbeatsAlone }: DuePage): Promise<DueJob[]> {
   return client.$queryRawUnsafe<DueJob[]>(
     `SELECT job_key AS "jobKey", workspace, job_id AS id, identity, agent_id AS "agentId", bound, profile,
-       tool IS NULL AS "isHeartbeat"
-     FROM universe.cron_jobs WHERE enabled AND next_at <= clock_timestamp() AND (tool IS NULL OR NOT $2) ORDER BY next_at LIMIT $1`,
+       tool IS NULL AS "isHeartbeat", next_at::text AS at
+     FROM universe.cron_jobs WHERE enabled AND next_at <= clock_timestamp() AND (tool IS NULL OR NOT $2)
+       AND (next_at, job_key) > ($3::timestamptz, $4) ORDER BY next_at, job_key LIMIT $1`,
     limit,
     heartbeatsAlone,
+    after?.at ?? '-infinity',
+    after?.jobKey ?? '',
   );
 }
 

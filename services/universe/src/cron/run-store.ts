@@ -10,6 +10,7 @@ import { dueTick } from './domain/schedule.ts';
 import {
   changeJob,
   countAnew,
+  type DuePage,
   type JobPlace,
   type JobRow,
   lockDueJob,
@@ -68,7 +69,7 @@ export function createRunStore({ client, change, idempotency }: UniverseStore, c
     }
   };
   return {
-    due: (limit: number, heartbeatsAlone = false) => readDue(client, limit, heartbeatsAlone),
+    due: (page: DuePage) => readDue(client, page),
     nextDue: () => readNextDue(client),
     countAnew: () => countAnew(client),
     /** Null = nothing is left to be run: another process has it, or the run before is not over. */

@@ -50,6 +50,8 @@ const ANEW_EVERY_MS = 10_000;
 const LOSE_FORSAKEN_EVERY_MS = 1000;
 /** Looked at together. */
 const AT_ONCE = 50;
+/** After this long the rest is left to the next look. */
+const LOOK_WITHIN_MS = 20_000;
 /** Runs that one process makes at a time; another one, or a later look, has the rest. */
 const MOST_IN_HAND = 100;
 const DRAIN_MS = 10_000;
@@ -70,29 +72,24 @@ export function createCronRunner(parts: RunnerParts): CronRunner {
     return running;
   }
 
+  const tell = (err: unknown): void => platform.log.error({ err }, 'a tick of a job could not be begun');
+
   async function begin(job: DueJob): Promise<void> {
     if (job.isHeartbeat) return runs.tick(job.jobKey, await heartbeat(parts, job));
     const claimed = await runs.claim(job.jobKey);
     if (claimed !== null) void run(claimed, 1);
   }
 
-  /** While the doors are not there, the ticks of jobs that call something wait, and are missed. */
-  async function readDue(): Promise<DueJob[]> {
-    const due = await runs.due(AT_ONCE);
-    if (due.every(({ isHeartbeat }) => isHeartbeat)) return due;
-    const mayCall = inHand.size < MOST_IN_HAND && (await parts.calls.isReady());
-    return mayCall ? due : runs.due(AT_ONCE, true);
-  }
-
+  /** Each that is due once: those that cannot be begun, however many, hide no others, and wait for the next look. */
   async function look(): Promise<void> {
-    if (isDraining) return;
-    const due = await readDue();
-    const results = await Promise.allSettled(due.map(begin));
-    for (const result of results) {
-      if (result.status === 'rejected')
-        platform.log.error({ err: result.reason }, 'a tick of a job could not be begun');
-    }
-    const nextAt = due.length === AT_ONCE ? platform.clock.now() : await runs.nextDue();
+    const endsAt = platform.clock.now() + LOOK_WITHIN_MS;
+    let due: DueJob[] = [];
+    do {
+      if (isDraining) return;
+      due = await readDue(parts, due.at(-1) ?? null, inHand.size);
+      await Promise.all(due.map((job) => begin(job).catch(tell)));
+    } while (due.length === AT_ONCE && platform.clock.now() < endsAt);
+    const nextAt = await runs.nextDue();
     if (nextAt !== null) await platform.jobs.wake(LOOK, nextAt);
   }
 
@@ -114,6 +111,15 @@ export function createCronRunner(parts: RunnerParts): CronRunner {
       }
     },
   };
+}
+
+/** While the doors are not there, the ticks of jobs that call something wait, and are missed. */
+async function readDue({ runs, calls }: RunnerParts, after: DueJob | null, inHand: number): Promise<DueJob[]> {
+  const page = { after, limit: AT_ONCE };
+  const due = await runs.due({ ...page, heartbeatsAlone: false });
+  if (due.every(({ isHeartbeat }) => isHeartbeat)) return due;
+  const mayCall = inHand < MOST_IN_HAND && (await calls.isReady());
+  return mayCall ? due : runs.due({ ...page, heartbeatsAlone: true });
 }
 
 interface Presented {
