@@ -240,7 +240,10 @@ export class OpenTrees {
     return closing.catch((error: unknown) => this.#leave(branch, error));
   }
 
-  /** Until another time: whatever is wrong with the tree of one branch, those of the others have their turn. */
+  /**
+   * Until another time: whatever is wrong with the tree of one branch, those of the others have their turn. Of one that somebody
+   * else closed there is nothing to tell, and of a broken branch health tells.
+   */
   #leave(branch: string, error: unknown): false {
     const { platform, name } = this.#context;
     if (!isGone(error) && !(error instanceof BrokenBranch))
@@ -267,5 +270,3 @@ export class OpenTrees {
 export function isGone(error: unknown): boolean {
   return error instanceof TreeClosed || (error instanceof Refusal && error.code === 'E_BRANCH_ABSENT');
 }
-
-/** Somebody else was faster, or the branch is broken, of which health tells. */

@@ -69,16 +69,20 @@ describe.skipIf(!existsSync('/proc/self/status'))('the process that starts git',
 
   it('waits for what git itself is at work on, and not for a remote that is silent', async () => {
     const spawner = new Spawner();
-    const after = (line: string, work = 'sleep 1') => {
+    const after = (line: string, { work, silenceMs } = { work: 'sleep 1', silenceMs: 300 }) => {
       const alias = `alias.wait=!printf '${line}\\r' >&2; ${work}`;
-      return spawner.run({ ...task('-c', alias, 'wait'), silenceMs: 300 });
+      return spawner.run({ ...task('-c', alias, 'wait'), silenceMs });
     };
-    const word = '{ for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.1; echo; done; } | cat >/dev/null';
+    // a machine that has much else to do says nothing for a while too
+    const wordless = {
+      work: 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do sleep 0.2; echo; done | cat >/dev/null',
+      silenceMs: 1500,
+    };
     const [own, remote, sent, alive] = await Promise.all([
       after('Compressing objects:  10%% (1/10)'),
       after('remote: Compressing objects:  10%% (1/10)'),
       after('Writing objects:  10%% (1/10)'),
-      after('remote: Compressing objects: 100%% (3/3), done.', word),
+      after('remote: Compressing objects: 100%% (3/3), done.', wordless),
     ]);
     expect(own).toMatchObject({ exitCode: 0, stopped: null });
     expect(remote).toMatchObject({ stopped: 'silence' });
