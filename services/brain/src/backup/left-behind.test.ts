@@ -1,27 +1,20 @@
 /** Something among the leftovers of dead processes that the disk does not let go of: it stays, and keeps nothing else back. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type BrainTestBed, openBrainTestBed, testCaller } from '../../testing/brain-test-bed.ts';
+import { digTooDeep } from '../../testing/too-deep.ts';
 
 let bed: BrainTestBed;
 const shelf = () => join(bed.dataDir, 'backups');
 const stuck = () => join(shelf(), '.svc-dead~bak_1');
 const light = () => join(shelf(), '.svc-gone~bak_2');
 
-/** Deeper than a path may be long: no path leads to what lies at its end. */
-function dig(folder: string): void {
-  const half = Array.from({ length: 15 }, () => 'd'.repeat(200));
-  const [upper, lower] = [join(folder, 'upper'), join(folder, 'lower')];
-  for (const top of [upper, lower]) mkdirSync(join(top, ...half), { recursive: true });
-  renameSync(lower, join(upper, ...half, 'lower'));
-}
-
 beforeAll(async () => {
   bed = await openBrainTestBed();
   mkdirSync(stuck(), { recursive: true });
-  dig(stuck());
+  digTooDeep(stuck());
 });
 afterAll(async () => {
   execFileSync('rm', ['-rf', stuck()]);

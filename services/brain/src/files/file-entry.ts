@@ -8,7 +8,7 @@ import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
 import { leadsAstray } from './obstacle.ts';
 import { CLOCK_STEP_MS, fileStamp } from './file-stamp.ts';
-import { isAbsent, readIfPresent } from './fsync.ts';
+import { isAbsent, isThere, readIfPresent } from './fsync.ts';
 
 /**
  * `text`: UTF-8 of at most 1 MiB under a legal name, the only kind that is served and searched. `large`: longer text.
@@ -92,8 +92,8 @@ export function statEntry(root: string, onDisk: string): BigIntStats | null {
   }
 }
 
-function isRepository(root: string, onDisk: string): boolean {
-  return onDisk !== '' && lstatSync(join(root, onDisk, '.git'), { throwIfNoEntry: false }) !== undefined;
+export function isRepository(root: string, onDisk: string): boolean {
+  return onDisk !== '' && isThere(join(root, onDisk, '.git'));
 }
 
 /** Whether a directory above is a repository of its own. */

@@ -64,6 +64,20 @@ export function isOccupied(error: unknown): boolean {
   return isPresent(error) || (error instanceof Error && 'code' in error && error.code === 'ENOTEMPTY');
 }
 
+/** A name, or a path as a whole, is longer than the system takes: something may lie there all the same. */
+export function isTooLong(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENAMETOOLONG';
+}
+
+/** Itself, not what a link leads to; false of what no path can name. */
+export function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    return ignoreAbsent(error) ?? false;
+  }
+}
+
 /** Itself, not what a link leads to. */
 export function isDirectory(path: string): boolean {
   try {

@@ -1,11 +1,10 @@
 /** Walks a working tree: every entry that is not git's own, not a directory, and not ignored unless it is tracked. */
 import type { Dirent } from 'node:fs';
-import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEMP_PREFIX } from './staged-contents.ts';
-import { isUnspeakable } from './file-entry.ts';
-import { isAbsent } from './fsync.ts';
+import { isRepository, isUnspeakable } from './file-entry.ts';
+import { isAbsent, isThere, isTooLong } from './fsync.ts';
 
 /** Deeper directories are an entry of their own that is not looked into. */
 const MAX_WALK_DEPTH = 64;
@@ -22,23 +21,25 @@ interface WalkedTree {
 export async function* walkTree(tree: WalkedTree, directory: string): AsyncGenerator<string> {
   if (directory.split('/').length > MAX_WALK_DEPTH) return;
   tree.entering(directory);
-  for (const child of await readDirectory(join(tree.root, directory))) {
+  for (const child of (await readDirectory(join(tree.root, directory))) ?? []) {
     const onDisk = directory === '' ? child.name : `${directory}/${child.name}`;
     if (isOurs(child.name, directory)) continue;
     const isDirectory = child.isDirectory();
     if (tree.isSkipped(onDisk, isDirectory)) continue;
-    if (!isDirectory || isNestedRepository(tree.root, onDisk) || !isReachable(tree.root, onDisk)) yield onDisk;
+    if (!isDirectory || isRepository(tree.root, onDisk) || !isReachable(tree.root, onDisk)) yield onDisk;
     else yield* walkTree(tree, onDisk);
   }
 }
 
-/** False when anything lies there, ignored or not, that `isKnown` does not know; directories alone do not count. */
+/** False when anything lies there, or may, ignored or not, that `isKnown` does not know; directories alone do not count. */
 export async function holdsNothingElse(
   root: string,
   isKnown: (onDisk: string) => boolean,
   directory = '',
 ): Promise<boolean> {
-  for (const child of await readDirectory(join(root, directory))) {
+  const children = await readDirectory(join(root, directory));
+  if (children === null) return false;
+  for (const child of children) {
     const onDisk = directory === '' ? child.name : `${directory}/${child.name}`;
     if (onDisk === '.git') continue;
     const isFine = child.isDirectory() ? await holdsNothingElse(root, isKnown, onDisk) : isKnown(onDisk);
@@ -54,17 +55,15 @@ function isOurs(name: string, directory: string): boolean {
 
 /** What has a name that is not UTF-8 cannot be asked for by the name that is shown. */
 function isReachable(root: string, onDisk: string): boolean {
-  return !isUnspeakable(onDisk) || lstatSync(join(root, onDisk), { throwIfNoEntry: false }) !== undefined;
+  return !isUnspeakable(onDisk) || isThere(join(root, onDisk));
 }
 
-function isNestedRepository(root: string, onDisk: string): boolean {
-  return lstatSync(join(root, onDisk, '.git'), { throwIfNoEntry: false }) !== undefined;
-}
-
-async function readDirectory(path: string): Promise<Dirent[]> {
+/** Null = it is deeper than a path may be long, and nobody can tell what is in it. */
+async function readDirectory(path: string): Promise<Dirent[] | null> {
   try {
     return await readdir(path, { withFileTypes: true });
   } catch (error) {
+    if (isTooLong(error)) return null;
     if (isAbsent(error)) return [];
     throw error;
   }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   linkSync,
   mkdirSync,
@@ -15,8 +16,10 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AnalysisCache } from '../search/analysis-cache.ts';
 import { BranchIndex } from '../search/branch-index.ts';
 import { IndexMemory } from '../search/index-memory.ts';
+import { digTooDeep } from '../../testing/too-deep.ts';
 import { CLOCK_STEP_MS } from './file-stamp.ts';
 import { InotifyWatch } from './tree-watch.ts';
+import { holdsNothingElse } from './tree-walk.ts';
 import { Worktree } from './worktree.ts';
 
 let root: string;
@@ -28,7 +31,8 @@ beforeEach(() => {
 });
 afterEach(() => {
   for (const tree of open.splice(0)) tree.close();
-  rmSync(root, { recursive: true });
+  // unlike `rmSync` it removes what no path leads to
+  execFileSync('rm', ['-r', root]);
 });
 
 async function openTree(over: Partial<Parameters<typeof Worktree.open>[0]> = {}): Promise<Worktree> {
@@ -82,6 +86,16 @@ describe('a path that the writer is changing', () => {
 });
 
 describe('what lies in a working tree', () => {
+  it('is looked through beside directories that are deeper than a path may be long, which nobody discards', async () => {
+    put('note.md', 'old');
+    digTooDeep(root);
+    const tree = await openTree();
+    await tree.look();
+    await tree.scan();
+    expect(kinds(tree)).toEqual({ 'note.md': 'text' });
+    expect(await holdsNothingElse(root, (onDisk) => onDisk === 'note.md')).toBe(false);
+  });
+
   it('is listed with its kind, whatever it is', async () => {
     put('note.md', 'text');
     put('long.md', 'a'.repeat(1024 * 1024 + 1));

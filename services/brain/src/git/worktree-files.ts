@@ -185,14 +185,9 @@ function statOf(place: string): BigIntStats | null {
   try {
     return lstatSync(place, { bigint: true, throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    if (isAbsent(error) || isTooLong(error)) return null;
+    if (isAbsent(error)) return null;
     throw error;
   }
-}
-
-/** A remote's name that no directory here can hold. */
-function isTooLong(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENAMETOOLONG';
 }
 
 function storedFile(stat: BigIntStats, mode: string, oid: string): StoredFile {
