@@ -43,11 +43,14 @@ async function afterADay(open: () => string[], meanwhile = async (): Promise<unk
 }
 
 test('a tree that nobody used for a day is closed however often it was looked at, and opened again by a write', async () => {
-  await furnish('seen', ['clean', 'used', 'dirty']);
+  await furnish('seen', ['clean', 'used', 'read', 'dirty']);
   await ok('brain_write', { brain: 'seen', branch: 'dirty', name: 'b', content: 'y' });
-  const open = () => ['seen/clean', 'seen/used', 'seen/dirty'].filter((tree) => isOpen(tree));
-  const use = () => ok('brain_save', { brain: 'seen', branch: 'used', name: 'a', content: String(later) });
-  await expect.poll(() => afterADay(open, use)).toEqual(['seen/used', 'seen/dirty']);
+  const open = () => ['seen/clean', 'seen/used', 'seen/read', 'seen/dirty'].filter((tree) => isOpen(tree));
+  const use = async () => {
+    await ok('brain_save', { brain: 'seen', branch: 'used', name: 'a', content: String(later) });
+    await ok('brain_read', { brain: 'seen', branch: 'read', name: 'a' });
+  };
+  await expect.poll(() => afterADay(open, use)).toEqual(['seen/used', 'seen/read', 'seen/dirty']);
   expect(await ok('brain_read', { brain: 'seen', branch: 'clean', name: 'a' })).toMatchObject({ content: 'x' });
   await ok('brain_write', { brain: 'seen', branch: 'clean', name: 'b', content: 'y' });
   expect(isOpen('seen/clean')).toBe(true);

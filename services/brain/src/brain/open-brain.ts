@@ -145,7 +145,10 @@ export class OpenBrain {
       return allow(worktreeView(this.context.repository, known.writer, known.head));
     }
     const tree = await this.trees.live(branch);
-    if (tree !== null) return allow(worktreeView(this.context.repository, tree.writer, await tree.compareWithHead()));
+    if (tree !== null) {
+      tree.writer.use();
+      return allow(worktreeView(this.context.repository, tree.writer, await tree.compareWithHead()));
+    }
     const head = await readHead(this.context.repository, branch);
     return head === null ? deny('E_BRANCH_ABSENT', { branch }) : allow(this.#commitView(head));
   }

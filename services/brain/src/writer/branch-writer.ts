@@ -52,8 +52,7 @@ export class BranchWriter {
   readonly tree: Worktree;
   readonly openConflicts: OpenConflicts;
   readonly skipped: SkippedEntries;
-  /** Milliseconds since the epoch of the last call. */
-  usedAt: number;
+  #usedAt: number;
   readonly #brain: BrainContext;
   readonly #queue: WriteQueue<FileCall, FileAnswer>;
   #applied: Promise<void> = Promise.resolve();
@@ -67,7 +66,7 @@ export class BranchWriter {
     this.openConflicts = new OpenConflicts(tree.table, openConflicts);
     this.skipped = new SkippedEntries(brain.repository, tree);
     const now = (): number => brain.platform.clock.now();
-    this.usedAt = now();
+    this.#usedAt = now();
     this.#queue = new WriteQueue({
       now,
       runBatch: (calls) => this.#runBatch(calls),
@@ -93,6 +92,16 @@ export class BranchWriter {
     await this.skipped.note(); // what has gone may have been narrowed away
   }
 
+  /** Milliseconds since the epoch. */
+  get usedAt(): number {
+    return this.#usedAt;
+  }
+
+  /** Who only reads in the working tree has use of it too. */
+  use(): void {
+    this.#usedAt = this.#brain.platform.clock.now();
+  }
+
   /** The working tree is going away; whoever still comes here gets `reason`, or is sent to look for the branch again. */
   retire(reason: Error = new TreeClosed(this.tree.branch)): void {
     this.#retired = reason;
@@ -100,7 +109,7 @@ export class BranchWriter {
 
   /** Writes or removes one file. Rejects with CallError, NotOwner, TreeClosed or a database error. */
   change(request: FileRequest, context: OpContext): Promise<FileAnswer> {
-    this.usedAt = this.#brain.platform.clock.now();
+    this.use();
     return this.#queue.enqueue({ request, context }, request.content?.byteLength ?? 0, context.deadlineAt);
   }
 
@@ -132,7 +141,7 @@ export class BranchWriter {
 
   /** Runs in its turn with nothing else of this branch; enter a section inside. */
   alone<Value>(deadlineAt: number, work: () => Promise<Value>): Promise<Value> {
-    this.usedAt = this.#brain.platform.clock.now();
+    this.use();
     return this.aside(deadlineAt, work);
   }
 
