@@ -14,6 +14,7 @@ import {
 import { type FileHandle, open as openFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Envelope } from '@svc/contract/rpc.ts';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import type { Fields } from '@svc/testing/service-bed.ts';
@@ -158,7 +159,7 @@ await onPostgres((open) => {
 
   it('does nothing late: not when it gets into its section only then, nor when the disk lets it go on only then', async () => {
     const late = () => write('a.md', 'late', {}, { deadlineAt: Date.now() + LATE_AFTER_MS });
-    const locked = await whileWaiting(late, () => new Promise((resolve) => setTimeout(resolve, LATE_AFTER_MS + 200)));
+    const locked = await whileWaiting(late, () => sleep(LATE_AFTER_MS + 200));
     expect(locked).toHaveProperty('code');
     const fifo = place('../fifo');
     execFileSync('mkfifo', [fifo]);
@@ -169,6 +170,8 @@ await onPostgres((open) => {
     });
     expect(slow).toHaveProperty('code');
     expect(text('a.md')).toBe('late'); // in its place, which is not sure yet
+    // the time of the section is over a moment after its caller's: until then it may still be committed
+    await sleep(500);
     const writer = openSync(fifo, 'r+');
     for (const one of stuck) await (await one).close();
     closeSync(writer);
