@@ -4,7 +4,13 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type SimpleGit, simpleGit } from 'simple-git';
-import { commitChanges, type CommitResult, type FileChange } from '../src/git/commits.ts';
+import {
+  commitChanges,
+  type CommitEntry,
+  type CommitResult,
+  type FileChange,
+  readCommits,
+} from '../src/git/commits.ts';
 import type { MergeLimits } from '../src/git/merge-thread.ts';
 import { readHead } from '../src/git/refs.ts';
 import { createRepository, type Repository } from '../src/git/repository.ts';
@@ -85,6 +91,22 @@ export async function mustRead(repository: Repository, branch: string): Promise<
   const head = await readHead(repository, branch);
   if (head === null) throw new Error(`no branch ${branch}`);
   return head;
+}
+
+interface LogRange {
+  readonly from: string;
+  /** Leaves out what this commit already reaches. */
+  readonly without?: string;
+  readonly limit: number;
+}
+
+/** The commits that `from` reaches, newest first. */
+export async function readLog(repository: Repository, { from, without, limit }: LogRange): Promise<CommitEntry[]> {
+  const { stdout } = await repository.git.run({
+    args: ['rev-list', '--topo-order', `--max-count=${limit}`, from, ...(without === undefined ? [] : [`^${without}`])],
+    gitDir: repository.gitDir,
+  });
+  return readCommits(repository, stdout.toString('latin1').split('\n').filter(Boolean));
 }
 
 export function readText(repository: Repository, path: string): Promise<string> {

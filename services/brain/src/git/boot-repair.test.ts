@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage, repairRepository } from './boot-repair.ts';
-import { readLog } from './commits.ts';
 import { blobId } from './blob-id.ts';
 import {
   makeTestBed,
   mustRead,
   personGit,
   placeFile,
+  readLog,
   saveFiles,
   type TestBed,
   text,

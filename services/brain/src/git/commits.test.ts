@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { blobId } from './blob-id.ts';
 import { findDamage } from './boot-repair.ts';
-import { commitChanges, readLog } from './commits.ts';
+import { commitChanges } from './commits.ts';
 import {
   AT,
   AUTHOR,
@@ -14,6 +14,7 @@ import {
   makeTestBed,
   mustRead,
   personGit,
+  readLog,
   saveFiles,
   type TestBed,
   text,

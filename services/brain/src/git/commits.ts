@@ -9,7 +9,7 @@ import { objectIdOf } from './object-id.ts';
 import { type FileMode, treeOf, writeBlobs, writeObjects } from './objects.ts';
 import { moveRefs, readHead } from './refs.ts';
 import type { Repository } from './repository.ts';
-import { branchRef, type GitCall, GitError, type Identity, objectId } from './run.ts';
+import { branchRef, GitError, type Identity, objectId } from './run.ts';
 import { editTree } from './tree-edit.ts';
 
 export interface FileChange {
@@ -146,13 +146,6 @@ export interface CommitEntry extends ParsedMessage {
 const LOG_FORMAT = '%H%x00%at%x00%ct%x00%P%x00%an%x00%ae%x00%B%x00';
 const LOG_FIELDS = 7;
 
-interface LogRange {
-  readonly from: string;
-  /** Leaves out what this commit already reaches. */
-  readonly without?: string;
-  readonly limit: number;
-}
-
 const LOG = [
   'log',
   '--no-show-signature',
@@ -166,35 +159,18 @@ const LOG = [
 ];
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
-/** The commits that `from` reaches, newest first. */
-export async function readLog(repository: Repository, range: LogRange): Promise<CommitEntry[]> {
-  const { stdout } = await repository.git.run({
-    args: [
-      ...LOG,
-      '--topo-order',
-      `--max-count=${range.limit}`,
-      objectId(range.from),
-      ...(range.without === undefined ? [] : [`^${objectId(range.without)}`]),
-      '--',
-    ],
-    gitDir: repository.gitDir,
-    maxOutputBytes: MAX_LOG_BYTES,
-  });
-  return entriesIn(stdout);
-}
-
 /** These commits, in their order. */
 export async function readCommits(
   repository: Repository,
   commits: readonly string[],
-  output: Pick<GitCall, 'maxOutputBytes' | 'piece'> = { maxOutputBytes: MAX_LOG_BYTES },
+  maxOutputBytes = MAX_LOG_BYTES,
 ): Promise<CommitEntry[]> {
   if (commits.length === 0) return [];
   const { stdout } = await repository.git.run({
     args: [...LOG, '--no-walk=unsorted', '--stdin'],
     gitDir: repository.gitDir,
     stdin: commits.map((commit) => `${objectId(commit)}\n`).join(''),
-    ...output,
+    maxOutputBytes,
   });
   return entriesIn(stdout);
 }
@@ -207,7 +183,7 @@ const KEPT_TEXT_BYTES = 64 * 1024;
 /** As `readCommits`, for showing: of a commit whose text is larger than a page of others, the beginning of it. */
 export async function readShownCommits(repository: Repository, commits: readonly string[]): Promise<CommitEntry[]> {
   try {
-    return await readCommits(repository, commits, { maxOutputBytes: MAX_PAGE_BYTES });
+    return await readCommits(repository, commits, MAX_PAGE_BYTES);
   } catch (error) {
     if (!(error instanceof GitError && error.code === 'output-limit')) throw error;
   }

@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
-import { readLog } from './commits.ts';
 import {
   AT,
   AUTHOR,
@@ -10,6 +9,7 @@ import {
   makeTestBed,
   mustRead,
   personGit,
+  readLog,
   saveFiles,
   type TestBed,
   placeFile,
