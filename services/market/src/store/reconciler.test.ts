@@ -68,17 +68,18 @@ it(`${MANY} trades whose time is over are closed in one run`, async () => {
   expect(await statesOf()).toEqual(['expired done']);
 });
 
+/** Of the first listing: where nothing of it is sold, nothing of it can be given back. */
+const taken = (count: number) =>
+  client.$executeRawUnsafe(
+    'UPDATE market.listings SET taken = $1 WHERE listing_id = $2',
+    count,
+    here.market.listingId(0),
+  );
+
 it('one that cannot be closed stops none of the others', async () => {
   const [broken = ''] = await bought('skill', 1, 0);
   const [sound = ''] = await bought('skill', 1, 1);
   await here.market.pass(10 * 86_400_000);
-  // Nothing of its listing is sold, so nothing of it can be given back.
-  const taken = (count: number) =>
-    client.$executeRawUnsafe(
-      'UPDATE market.listings SET taken = $1 WHERE listing_id = $2',
-      count,
-      here.market.listingId(0),
-    );
   await taken(0);
   expect((await here.bed.reconciler.closeDue('skill')).map(({ tradeId }) => tradeId)).toEqual([sound]);
   expect((await here.market.state()).trades).toEqual({
@@ -94,12 +95,6 @@ it('those that cannot be closed, however many, hide none that came due after the
   await here.market.pass(60_000);
   const [sound = ''] = await bought('skill', 1, 1);
   await here.market.pass(10 * 86_400_000);
-  const taken = (count: number) =>
-    client.$executeRawUnsafe(
-      'UPDATE market.listings SET taken = $1 WHERE listing_id = $2',
-      count,
-      here.market.listingId(0),
-    );
   await taken(0);
   const closed: string[] = [];
   for (let run = 0; run < 4; run += 1)
