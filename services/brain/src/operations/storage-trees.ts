@@ -182,7 +182,10 @@ function removeFolder(
   return allow({ value: { path, files: below.length }, events: [] });
 }
 
-/** Of what is no regular file, or was not put into the working tree, the reason is told; who may not write there is told that, whatever is there. */
+/**
+ * Of what is no regular file, or was not put into the working tree, the reason is told; who may not write there is told that,
+ * whatever is there.
+ */
 function unremovable(write: Write, staging: Staging, path: string): Decision<never, RemovalRefusal> {
   const { rows } = write;
   const denial = rows.writeDenial(path);

@@ -10,13 +10,14 @@ import { blockedPath, checkedPath, confusedPath } from '../blocked-path.ts';
 import type { FileChange } from '../files/durable-write.ts';
 import { obstacleAt } from '../files/obstacle.ts';
 import { createNameIndex } from '../files/name-index.ts';
-import { decodeText, type EntryKind, type FileEntry } from '../files/file-entry.ts';
+import { decodeText, type FileEntry } from '../files/file-entry.ts';
 import type { Worktree } from '../files/worktree.ts';
 import { type BrainSize, decideGrowth, resized } from '../domain/brain-size.ts';
 import { homeOfMaker } from '../domain/home.ts';
 import { couldMeetHidden } from '../domain/unseen-names.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from './context.ts';
+import { isWritten, notChanged } from './unserved.ts';
 
 export interface FileRequest {
   /** As the caller named it; the extension rule has not been applied yet. */
@@ -289,22 +290,6 @@ export class Staging {
 
 /** What one call makes of a file, as it lies on disk. */
 type Judged = Pick<FileOutcome, 'hash' | 'bytes' | 'changed'>;
-
-function isWritten({ kind }: FileEntry, isOfBytes: boolean): boolean {
-  return kind === 'text' || (isOfBytes && kind === 'binary');
-}
-
-function notChanged(entry: Pick<FileEntry, 'path' | 'problem'> & Partial<FileEntry>, isRemoval: boolean): string {
-  const { path, problem, kind } = entry;
-  const rule = isRemoval && kind !== undefined ? whatRemoves(kind) : 'a tool never writes over it.';
-  return `What lies at ${path} ${problem ?? 'is not served'}; ${rule}`;
-}
-
-function whatRemoves(kind: EntryKind): string {
-  if (kind === 'binary') return 'svc_storage_rm removes it.';
-  if (kind === 'large') return 'svc_storage_rm removes it once a commit has it as it is (svc_commit).';
-  return 'only a person removes it, in the folder of the brain.';
-}
 
 function bringsHidden(path: string, given: Uint8Array, rows: RowView): boolean {
   if (!rows.hides(path)) return false;
