@@ -109,9 +109,11 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
   }
 
   async function ask(message: ClientMessage, sending: Sending): Promise<Answer> {
+    if (message.isModern || message.method === 'initialize') return send(message, sending);
+    await session.settled();
     const stale = session.name();
     const answer = await send(message, sending);
-    if (answer.reply.status !== 404 || stale === null || message.isModern) return answer;
+    if (answer.reply.status !== 404 || stale === null) return answer;
     // Begun anew once: a session that is forgotten at once is no session.
     return (await session.renew(stale, sending.signal)) ? send(message, sending) : answer;
   }

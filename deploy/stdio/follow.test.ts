@@ -17,6 +17,7 @@ test('a stream that is refused is asked for ever more rarely', async () => {
     headers: () => ({}),
     note: () => {},
     opened: () => {},
+    settled: async () => {},
     renew: async () => false,
     name: () => 'one',
     wanted: () => [],

@@ -9,7 +9,9 @@ export interface LegacySession {
   note(message: ClientMessage): void;
   /** What the reply to `initialize` said. */
   opened(reply: Response, text: string): void;
-  /** Opens it anew with what it was opened with before; false = there is nothing to open. */
+  /** Resolves once it is not being opened anew, whatever came of that. */
+  settled(): Promise<void>;
+  /** Opens it anew with what it was opened with before; false = there is nothing to open, or it was refused. */
   renew(stale: string | null, signal: AbortSignal): Promise<boolean>;
   /** Its name, or null. */
   name(): string | null;
@@ -19,44 +21,40 @@ export interface LegacySession {
 
 const SESSION_HEADER = 'mcp-session-id';
 
+interface OpenSession {
+  readonly name: string;
+  readonly revision: string;
+}
+
 export function createLegacySession(door: Door): LegacySession {
-  let open: { readonly name: string; readonly revision: string } | null = null;
+  let open: OpenSession | null = null;
   const said = rememberSaid();
   let renewing: Promise<boolean> | null = null;
 
-  const headers = (): Record<string, string> =>
-    open === null ? {} : { [SESSION_HEADER]: open.name, 'mcp-protocol-version': open.revision };
-
-  function opened(reply: Response, text: string): void {
-    const name = reply.headers.get(SESSION_HEADER);
-    const { result } = JSON.parse(text) as { result?: { protocolVersion?: string } };
-    if (name !== null && result?.protocolVersion !== undefined) open = { name, revision: result.protocolVersion };
-  }
-
+  /** The old one stays until the new one is as it was: what is asked with its name is told again that it is gone. */
   async function again(signal: AbortSignal): Promise<boolean> {
-    open = null;
+    let fresh: OpenSession | null = null;
     for (const message of said.again()) {
-      const request = {
-        method: 'POST' as const,
-        body: message.text,
-        headers: { ...headersOf(message, ''), ...headers() },
-      };
-      await door.exchange({
-        request,
-        signal,
-        async read(reply) {
-          const text = await reply.text();
-          if (message.method === 'initialize' && reply.ok) opened(reply, text);
-        },
-      });
+      const headers: Record<string, string> = { ...headersOf(message, ''), ...headersIn(fresh) };
+      const request = { method: 'POST' as const, body: message.text, headers };
+      const read = async (reply: Response) => ({ reply, text: await reply.text() });
+      const { reply, text } = await door.exchange({ request, signal, read });
+      if (message.method === 'initialize') fresh = reply.ok ? sessionIn(reply, text) : null;
+      if (fresh === null) return false;
     }
-    return open !== null;
+    open = fresh;
+    return true;
   }
 
   return {
-    headers,
-    opened,
+    headers: () => headersIn(open),
+    opened(reply, text) {
+      open = sessionIn(reply, text) ?? open;
+    },
     note: said.note,
+    async settled() {
+      await renewing?.catch(() => {});
+    },
     async renew(stale, signal) {
       if (said.again().length === 0) return false;
       // Another request has renewed it already.
@@ -67,6 +65,17 @@ export function createLegacySession(door: Door): LegacySession {
     name: () => open?.name ?? null,
     wanted: said.wanted,
   };
+}
+
+function headersIn(session: OpenSession | null): Record<string, string> {
+  return session === null ? {} : { [SESSION_HEADER]: session.name, 'mcp-protocol-version': session.revision };
+}
+
+/** What the reply to `initialize` opened. */
+function sessionIn({ headers }: Response, text: string): OpenSession | null {
+  const name = headers.get(SESSION_HEADER);
+  const { result } = JSON.parse(text) as { result?: { protocolVersion?: string } };
+  return name === null || result?.protocolVersion === undefined ? null : { name, revision: result.protocolVersion };
 }
 
 /** What a session needs to be as it was. */
