@@ -158,3 +158,25 @@ test('of each agent it is told whether it lives, is in quarantine by itself or o
     [true, true],
   ]);
 });
+
+test('who was killed meanwhile gets no crew: nobody would administer it', async () => {
+  const owner = String((await node.call('agent_spawn')).agentId);
+  const crew = { ...crewOf('ownerless'), owner };
+  await node.call('agent_kill', { id: owner });
+  expect(await universe().assemble(crew, by(owner))).toMatchObject({ ok: false, code: 'AGENT_NOT_FOUND' });
+  expect(await left(crew.workspace)).toEqual([[], [], []]);
+});
+
+test('of a crew that is assembled while its owner is killed there is all, with the owner gone from it, or nothing', async () => {
+  for (let time = 0; time < 10; time += 1) {
+    const owner = String((await node.call('agent_spawn')).agentId);
+    const crew = { ...crewOf(`raced-${time}`), owner };
+    const [assembled] = await Promise.all([
+      universe().assemble(crew, by(owner)),
+      node.call('agent_kill', { id: owner }),
+    ]);
+    const [workspaces, agents, roles] = await left(crew.workspace);
+    expect([workspaces?.length, agents?.length]).toEqual(assembled.ok ? [1, 3] : [0, 0]);
+    expect(roles).not.toContainEqual({ user_id: owner });
+  }
+});

@@ -5,7 +5,7 @@ import type { Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { type Actor, actorOf } from '../domain/actor.ts';
 import { lineageOf, type Placed, type RoleSource } from '../domain/family.ts';
-import { countSpawnsLastMinute, haveLived, insertAgent, lockAgent } from './agent-rows.ts';
+import { countSpawnsLastMinute, haveLived, insertAgent, isKilled, lockAgent } from './agent-rows.ts';
 import { readPlaced } from './family-rows.ts';
 import { endOf } from './kill.ts';
 import { lockNames } from './name-lock.ts';
@@ -37,6 +37,8 @@ export async function assembleCrew(unit: HabitatUnit, wish: CrewWish): Promise<D
   if ((await lockWorkspace(unit.tx, wish.workspace)) !== null) {
     return judgeThere(unit.tx, wish);
   }
+  // Nobody would ever administer it.
+  if (wish.owner !== null && (await isKilled(unit.tx, wish.owner))) return deny('AGENT_NOT_FOUND');
   const spawner = actor.operator || actor.identity === null ? null : await readPlaced(unit.tx, actor.identity);
   const room = await findRoom(unit, { actor, spawner, count: wish.agents.length });
   return room.ok ? settleCrew(unit, wish, spawner) : room;
