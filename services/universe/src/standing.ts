@@ -36,6 +36,19 @@ export async function standingOf({ registry }: Pick<UniverseDeps, 'registry'>, c
   };
 }
 
+/** Those of them that hold no role there, as far as the call may know. */
+export async function withoutRole(
+  { deps, caller }: { readonly deps: Pick<UniverseDeps, 'registry'>; readonly caller: Pick<Caller, 'registry'> },
+  workspace: string,
+  identities: readonly string[],
+): Promise<string[]> {
+  const looked = identities.map(async (identity) => {
+    const roles = rolesIn(await deps.registry.roles(identity, caller.registry), workspace);
+    return roles.length === 0 ? [identity] : [];
+  });
+  return (await Promise.all(looked)).flat();
+}
+
 export function homeOf({ subject }: Pick<Caller, 'subject'>, named?: string): string {
   return named ?? subject.workspace ?? DEFAULT_WORKSPACE;
 }

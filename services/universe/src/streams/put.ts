@@ -13,18 +13,19 @@ export type Wish = Omit<NewStream, 'streamId'>;
 
 const lockNames = nameLock('universe');
 
-/** The queue, locked; made if there is none and there may be one more. */
+/** The queue, locked; made if there is none and there may be one more. `makeRoom`: false = there is none to be had. */
 export async function ensure(
   { tx, emit }: Work,
   wish: Wish,
   ids: Ids,
+  makeRoom: () => Promise<boolean> = async () => false,
 ): Promise<Decision<StreamRow & { readonly isNew: boolean }, 'E_QUOTA'>> {
   const present = await readStream(tx, wish, 'FOR UPDATE');
   if (present !== null) return allow({ ...present, isNew: false });
   if (!isInbox(wish.stream)) {
     await lockNames(tx, [`queues of ${wish.workspace}`]);
     const may = decideNewQueue(await countStreams(tx, wish));
-    if (!may.ok) return may;
+    if (!may.ok && !(await makeRoom())) return may;
   }
   const row = await ensureStream(tx, { ...wish, streamId: ids.next('str') });
   const { parties, ...where } = hearersOf(wish);

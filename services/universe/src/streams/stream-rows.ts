@@ -1,6 +1,6 @@
 /** Statements on queues. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import type { QueueCounts, StreamOptions, StreamPlace } from './domain/stream.ts';
+import { MOST_QUEUES, type QueueCounts, type StreamOptions, type StreamPlace } from './domain/stream.ts';
 import { BLOCKED, DUE, READY, STATUS } from './work-rows.ts';
 
 export interface StreamRow {
@@ -77,6 +77,40 @@ export async function countStreams(
   );
   if (row === undefined) throw new Error('a count without a row');
   return row;
+}
+
+/** Who made the queues of a family that has no room for another one; nobody where it has some. */
+export async function readCreatorsWithoutRoom(
+  client: SqlClient,
+  { workspace, family }: { readonly workspace: string; readonly family: string },
+): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ createdBy: string }[]>(
+    `SELECT created_by AS "createdBy" FROM (
+       SELECT created_by, count(*) OVER () AS queues FROM universe.streams WHERE workspace = $1 AND family = $2) s
+     WHERE queues >= ${MOST_QUEUES.ofFamily} GROUP BY created_by`,
+    workspace,
+    family,
+  );
+  return rows.map(({ createdBy }) => createdBy);
+}
+
+/** The oldest of theirs in which nothing lies, if nothing is put there meanwhile. Returns its name; null = there was none. */
+export async function deleteOldestEmptyOf(
+  tx: SqlClient,
+  { workspace, family, gone }: Pick<NewStream, 'workspace' | 'family'> & { readonly gone: readonly string[] },
+): Promise<string | null> {
+  const [row] = await tx.$queryRawUnsafe<{ stream: string }[]>(
+    `DELETE FROM universe.streams s USING (
+       SELECT e.stream_id, e.last_seq FROM universe.streams e
+       WHERE workspace = $1 AND family = $2 AND created_by = ANY($3::text[])
+         AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = e.stream_id)
+       ORDER BY created_at, name LIMIT 1) empty
+     WHERE s.stream_id = empty.stream_id AND s.last_seq = empty.last_seq RETURNING s.name AS stream`,
+    workspace,
+    family,
+    gone,
+  );
+  return row?.stream ?? null;
 }
 
 /** Returns how much work went with it. */

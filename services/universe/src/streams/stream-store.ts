@@ -2,16 +2,18 @@
 import { allow, deny } from '@svc/contract/decision.ts';
 import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import type { ChangeCall } from '@svc/runtime/store.ts';
-import type { UniverseStore, Work } from '../universe-store.ts';
+import type { ChangeCall, Unit } from '@svc/runtime/store.ts';
+import type { UniverseEvent, UniverseStore, Work } from '../universe-store.ts';
 import type { Enqueued } from './domain/puts.ts';
 import { hearersOf, isSameOptions, type StreamPlace } from './domain/stream.ts';
 import type { WorkStatus } from './domain/work.ts';
 import {
   countWork,
+  deleteOldestEmptyOf,
   deleteStream,
   placeKey,
   readCounts,
+  readCreatorsWithoutRoom,
   readNext,
   readStream,
   type Seen,
@@ -27,6 +29,7 @@ interface Remover {
   readonly mayAll: boolean;
 }
 
+type Removal = Pick<Unit<UniverseEvent>, 'tx' | 'emit' | 'audit'>;
 export type StreamStore = ReturnType<typeof createStreamStore>;
 
 export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Platform, 'ids' | 'clock'>) {
@@ -39,9 +42,11 @@ export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Pla
     most: MOST_TOGETHER,
   });
   return {
-    create: (call: ChangeCall, wish: Wish) =>
+    /** Whose queues leave their family no room; nobody's where there is some. */
+    creatorsWithoutRoom: (workspace: string, family: string) => readCreatorsWithoutRoom(client, { workspace, family }),
+    create: (call: ChangeCall, wish: Wish, gone: readonly string[]) =>
       change<boolean, 'E_STREAM_EXISTS' | 'E_QUOTA'>(call, async (unit) => {
-        const made = await ensure(unit, wish, ids);
+        const made = await ensure(unit, wish, ids, () => makeRoom(unit, wish, gone));
         if (!made.ok) return made;
         const { isNew, options } = made.value;
         return isNew || isSameOptions(options, wish.options) ? allow(isNew) : deny('E_STREAM_EXISTS', { options });
@@ -55,10 +60,7 @@ export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Pla
         if (row === null || !who.sees) return deny('E_STREAM_ABSENT');
         if (!who.mayAll && row.createdBy !== who.name) return deny('E_NOT_CREATOR');
         const removed = await deleteStream(tx, row.streamId);
-        const { parties, ...where } = hearersOf(place);
-        emit({ name: 'stream:deleted', ...where, payload: { stream: place.stream, by: who.name, removed, parties } });
-        const { workspace, stream } = place;
-        audit({ event: 'stream:deleted', workspace, data: { stream, removed, by: who.name } });
+        tellRemoval({ emit, audit }, place, { by: who.name, removed });
         return allow(removed);
       }),
     find: (place: StreamPlace) => readStream(client, place),
@@ -72,4 +74,25 @@ export function createStreamStore(store: UniverseStore, { ids, clock }: Pick<Pla
       return next === null ? null : readWork(client, next);
     },
   };
+}
+
+/** One is removed whose creator is among those that are gone. */
+async function makeRoom({ tx, emit, audit }: Removal, wish: Wish, gone: readonly string[]): Promise<boolean> {
+  if (gone.length === 0) return false;
+  const { workspace, by } = wish;
+  const stream = await deleteOldestEmptyOf(tx, { ...wish, gone });
+  if (stream === null) return false;
+  tellRemoval({ emit, audit }, { workspace, stream }, { by, removed: 0 });
+  return true;
+}
+
+function tellRemoval(
+  { emit, audit }: Pick<Removal, 'emit' | 'audit'>,
+  place: StreamPlace,
+  { by, removed }: { readonly by: string; readonly removed: number },
+): void {
+  const { workspace, stream } = place;
+  const { parties, ...where } = hearersOf(place);
+  emit({ name: 'stream:deleted', ...where, payload: { stream, by, removed, parties } });
+  audit({ event: 'stream:deleted', workspace, data: { stream, removed, by } });
 }

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
 import { WorkspaceName } from '@svc/contract/names.ts';
-import { rolesIn } from '@svc/contract/registry.ts';
 import { familyOf } from '@svc/contract/subject.ts';
 import { type Caller, MAX_DEADLINE_MS } from '@svc/contract/tool.ts';
 import { invalidArguments } from '@svc/runtime/arguments.ts';
@@ -10,7 +9,7 @@ import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { defineTool, type UniverseDeps } from '../../deps.ts';
 import { hopsAfter } from '../../inner-calls.ts';
-import { homeOf, standingOf } from '../../standing.ts';
+import { homeOf, standingOf, withoutRole } from '../../standing.ts';
 import { applyToAll, callForAll } from '../batch.ts';
 import { allowanceUntil, MAX_ITEMS, MAX_TIME_MS } from '../domain/limits.ts';
 import { LOOKUPS } from '../domain/lookup.ts';
@@ -171,7 +170,8 @@ const register = defineTool({
     if (spec.type === 'tool') await assertCallable(deps, spec.tool);
     const owner = standing.name;
     const family = familyOf(caller.subject) ?? owner;
-    const gone = standing.operator ? [] : await goneOf(call, home, family);
+    const owners = standing.operator ? [] : await deps.operations.ownersWithoutRoom(home, family);
+    const gone = await withoutRole(call, home, owners);
     const wish = { workspace: home, name, spec, owner, family, gone };
     const replaced = settled(
       call,
@@ -180,20 +180,6 @@ const register = defineTool({
     return { registered: true as const, name, type, replaced };
   },
 });
-
-/** Who has no role there any more, of those whose operations leave the family no room. */
-async function goneOf(
-  { deps, caller }: { readonly deps: UniverseDeps; readonly caller: Caller },
-  workspace: string,
-  family: string,
-): Promise<string[]> {
-  const owners = await deps.operations.ownersWithoutRoom(workspace, family);
-  const looked = owners.map(async (owner) => {
-    const roles = rolesIn(await deps.registry.roles(owner, caller.registry), workspace);
-    return roles.length === 0 ? [owner] : [];
-  });
-  return (await Promise.all(looked)).flat();
-}
 
 function isBuiltIn(name: string): boolean {
   return isBatchOperation(name) || [...TRAVERSALS, ...LOOKUPS].some((one) => one === name);

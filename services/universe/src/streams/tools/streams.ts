@@ -7,7 +7,7 @@ import { settled } from '@svc/runtime/idempotency.ts';
 import { nextPage, positionOf } from '@svc/runtime/paging.ts';
 import { z } from 'zod';
 import { defineTool } from '../../deps.ts';
-import { homeOf, type Standing, standingOf } from '../../standing.ts';
+import { homeOf, type Standing, standingOf, withoutRole } from '../../standing.ts';
 import { DEFAULT_OPTIONS, inboxOf, isInbox } from '../domain/stream.ts';
 import { placeKey, type Seen } from '../stream-rows.ts';
 import { findStream, jsonOf, LeaseMs, shownWork, Status, StreamName, workspace, WorkShown } from './shapes.ts';
@@ -47,7 +47,10 @@ const create = defineTool({
     if (isInbox(stream)) throw refuse('E_STREAM_INBOX');
     const of = ownerOfNew(caller, await standingOf(deps, caller));
     const place = { workspace: homeOf(caller, named), stream };
-    const created = settled(call, await deps.streams.create(call, { ...place, ...of, implicit: false, options }));
+    const creators = of.family === null ? [] : await deps.streams.creatorsWithoutRoom(place.workspace, of.family);
+    const gone = await withoutRole(call, place.workspace, creators);
+    const wish = { ...place, ...of, implicit: false, options };
+    const created = settled(call, await deps.streams.create(call, wish, gone));
     return { stream, created, options };
   },
 });
