@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { View } from '../access.ts';
-import { foldedText, type ListingType } from '../domain/offer.ts';
+import { foldedText, type ListingType, OPEN_AT_ONCE } from '../domain/offer.ts';
 
 export interface ListingRow {
   readonly listingId: string;
@@ -112,6 +112,17 @@ export async function countOffers(tx: SqlClient, family: string): Promise<number
     family,
   );
   return row?.count ?? 0;
+}
+
+/** Who offers what leaves a family no room for more; nobody where it has some. */
+export async function readSellersWithoutRoom(client: SqlClient, family: string): Promise<string[]> {
+  const rows = await client.$queryRawUnsafe<{ seller: string }[]>(
+    `SELECT seller FROM (
+       SELECT seller, count(*) OVER () AS offers FROM market.listings WHERE family = $1 AND taken < supply) l
+     WHERE offers >= ${OPEN_AT_ONCE} GROUP BY seller`,
+    family,
+  );
+  return rows.map(({ seller }) => seller);
 }
 
 /** Those of which something was left: none of them can be bought any more. */

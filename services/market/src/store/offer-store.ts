@@ -26,6 +26,7 @@ import {
   type NewListing,
   readBid,
   readListings,
+  readSellersWithoutRoom,
   type After,
   withdrawBid,
 } from './offer-rows.ts';
@@ -69,6 +70,8 @@ export function createOfferStore({ client, change }: MarketStore, { ids, clock }
     /** Of a seller who is no more: nothing more of them is to be had. */
     closeListings: async (seller: string): Promise<void> =>
       void (await change<null, never>(SYSTEM, (unit) => closeOffers(unit, seller))),
+    /** Whose listings leave their family no room; nobody's where there is some. */
+    sellersWithoutRoom: (family: string): Promise<string[]> => readSellersWithoutRoom(client, family),
     listing: (listingId: string): Promise<ListingRow | null> => reading.submit('listings', listingId, Infinity),
     bidOf: (bidId: string): Promise<BidRow | null> => readBid(client, bidId),
     listings: (view: View, filter: ListingFilter, page: { readonly after: After | null; readonly limit: number }) =>

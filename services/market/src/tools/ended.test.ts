@@ -1,5 +1,6 @@
 /** Agents that are killed, or lose their last role, while something of theirs is on the market. */
 import { beforeAll, expect, test } from 'vitest';
+import { OPEN_AT_ONCE } from '../domain/offer.ts';
 import { serveMarket } from '../../testing/served-market.ts';
 
 const { bed, client, call, habitat } = await serveMarket();
@@ -112,4 +113,34 @@ test('nothing is delivered to a killed buyer; what was delivered before is paid'
   await client.$executeRawUnsafe('UPDATE market.trades SET due_at = now() WHERE trade_id = $1', before);
   expect(await call('market_getTrade', { tradeId: before })).toMatchObject({ state: 'confirmed', settlement: 'done' });
   expect(await budget(buyer)).toMatchObject({ spent: 2, pending: 0 });
+});
+
+test('what killed agents offered keeps nobody of their family from offering something', async () => {
+  const [parent, dead, alive] = [await agent(), await agent(), await agent()];
+  const offer = (tool = 'market_list') =>
+    call(
+      tool,
+      { ...(tool === 'market_list' ? { type: 'favor' } : {}), title: 'one more' },
+      { subject: { agentId: parent, verified: true }, operator: false, principal: parent },
+    );
+  const [ofAlive, ofDead] = [await offered(alive), await offered(dead)];
+  await client.$executeRawUnsafe(
+    `INSERT INTO market.listings (listing_id, type, title, description, tags, amount, supply, seller, created_at, family,
+       folded_title, folded)
+     SELECT 'lst_e' || n, 'favor', 'x', '', '{}', 0, 1, $1, now(), $1, 'x', 'x' FROM generate_series(3, $2) n`,
+    dead,
+    OPEN_AT_ONCE,
+  );
+  await client.$executeRawUnsafe(
+    'UPDATE market.listings SET family = $1 WHERE seller IN ($2, $3)',
+    parent,
+    dead,
+    alive,
+  );
+  expect(await offer()).toMatchObject({ code: 'E_QUOTA', limit: OPEN_AT_ONCE });
+  await kill(dead);
+  expect(await offer()).toMatchObject({ status: 'active', seller: parent });
+  expect(await offer('market_skill_list')).toMatchObject({ status: 'active', seller: parent });
+  expect(await call('market_get', { listingId: ofDead })).toMatchObject({ status: 'sold_out' });
+  expect(await call('market_get', { listingId: ofAlive })).toMatchObject({ status: 'active' });
 });

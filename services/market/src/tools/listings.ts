@@ -13,7 +13,7 @@ import { maySee, viewOf, viewOfAgent } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
 import { LISTING_TYPES, wordsOf } from '../domain/offer.ts';
 import type { ListingFilter } from '../store/offer-rows.ts';
-import { decideOffering } from './offering.ts';
+import { decideOffering, makeRoomFor } from './offering.ts';
 import { ListingId, ListingShown, OfferContext, PriceText, shownListing, Tags, Title } from './shapes.ts';
 
 const Listings = z.strictObject({ listings: z.array(ListingShown), nextCursor: z.string().optional() });
@@ -50,6 +50,7 @@ const list = defineTool({
     const said = context ?? {};
     const offer = { type, title, price: price ?? null, payloadKind: null, capabilityTag: null };
     const wish = await decideOffering(deps, caller, said, offer);
+    await makeRoomFor(call, wish);
     return shownListing(settled(call, await deps.offers.offer(call, wish)));
   },
 });

@@ -51,6 +51,23 @@ export async function decideOffering(
   return allow({ ...offered, description, tags, supply, context: furtherOf(said), ...place, ...priceOf(price) });
 }
 
+/** What killed agents offer is to be had no more, so it keeps nobody of their family from offering something. */
+export async function makeRoomFor(
+  {
+    deps: { offers, registry },
+    caller,
+  }: { readonly deps: Pick<MarketDeps, 'offers' | 'registry'>; readonly caller: Pick<Caller, 'registry'> },
+  wish: Decision<Pick<NewListing, 'family' | 'seller'>, string>,
+): Promise<void> {
+  if (!wish.ok) return;
+  const { family, seller: other } = wish.value;
+  for (const one of await offers.sellersWithoutRoom(family)) {
+    if (one === other || Object.keys(await registry.roles(one, caller.registry)).length > 0) continue;
+    const { ended = {} } = await registry.parties({ one, other, ended: true });
+    if (ended[one] === 'killed') await offers.closeListings(one);
+  }
+}
+
 function scopeWanted({ workspace, scope }: Context): string | null {
   return scope ?? (workspace === undefined ? null : scopeOf(workspace));
 }

@@ -14,7 +14,7 @@ import { decideDeliver, decideSettle } from '../domain/trade-rules.ts';
 import { decideBuySkill, decidePurse } from '../purchase.ts';
 import { reputationOfSeller } from '../reputation.ts';
 import { holdIdOf } from '../store/settling.ts';
-import { decideOffering } from './offering.ts';
+import { decideOffering, makeRoomFor } from './offering.ts';
 import {
   actor,
   Description,
@@ -66,6 +66,7 @@ const list = defineTool({
     const isOpen = await deps.registry.setting('market.skillsEnabled', caller.registry);
     const may = decideSkillOffer(isOpen, isLaunch(payloadKind, context));
     const wish = may.ok ? await decideOffering(deps, caller, said, offer) : may;
+    await makeRoomFor(call, wish);
     return shownListing(settled(call, await deps.offers.offer(call, wish)));
   },
 });
