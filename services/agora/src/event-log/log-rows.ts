@@ -113,7 +113,7 @@ async function append(client: SqlClient, holder: string, { service, events, lost
        FROM head CROSS JOIN json_to_recordset($6::json) AS told(line int, id text, name text, at float8, node text,
          workspace text, audience text, payload json)
        ON CONFLICT (id) DO NOTHING
-     ), ended AS (${UNSUBSCRIBE_ENDED})
+     ), ended AS (${UNSUBSCRIBE_ENDED}), freed AS (${FREE_INBOXES})
      SELECT EXISTS (SELECT 1 FROM head) AS held`,
     rows.length,
     holder,
@@ -129,6 +129,11 @@ async function append(client: SqlClient, holder: string, { service, events, lost
 const UNSUBSCRIBE_ENDED = `DELETE FROM agora.subscriptions s
   USING head CROSS JOIN json_to_recordset($6::json) AS told(name text, payload json)
   WHERE told.name = 'agent:killed' AND s.actor = told.payload ->> 'agentId'`;
+
+/** Whoever began the channel of an agent may begin another one once that is killed: it counts under nobody but itself. */
+const FREE_INBOXES = `UPDATE agora.channels c SET family = c.channel
+  FROM head CROSS JOIN json_to_recordset($6::json) AS told(name text, payload json)
+  WHERE told.name = 'agent:killed' AND c.channel = 'agent:' || (told.payload ->> 'agentId')`;
 
 function rowOf({ id, name, at, node, workspace = '', payload }: EventRecord, line: number): object {
   const audience = audienceOf(name);

@@ -137,6 +137,21 @@ test('one family begins so many channels, and no more', async () => {
   expect(more).toMatchObject({ subscribed: false, code: 'E_QUOTA' });
 });
 
+test('the channel of an agent that was killed keeps nobody from beginning another one', async () => {
+  const { agentId: id } = await tests.bed.of('habitat', 'agent_spawn', { team: 'inboxes', name: 'worker' });
+  await sql(
+    `INSERT INTO agora.channels (channel, kind, family, last_seq, last_at)
+     SELECT 'told' || n, 'open', 'teller', 1, now() FROM generate_series(2, $1) n`,
+    MAX_CHANNELS,
+  );
+  expect(await say(`agent:${String(id)}`, 'a task', 'teller')).toMatchObject({ sent: true });
+  expect(await say('agent:next', 'a task', 'teller')).toMatchObject({ sent: false, code: 'E_QUOTA' });
+  await tests.bed.of('habitat', 'agent_kill', { id });
+  await expect.poll(() => say('agent:next', 'a task', 'teller')).toMatchObject({ sent: true });
+  expect(await say('agent:one-more', 'a task', 'teller')).toMatchObject({ sent: false, code: 'E_QUOTA' });
+  expect((await read(`agent:${String(id)}`)).messages).toHaveLength(1);
+});
+
 test('a family and a channel have so many subscriptions, and no more', async () => {
   await sql(
     `INSERT INTO agora.subscriptions SELECT 'eager', 'c' || n, null, 1, 0, 'eager' FROM generate_series(1, $1) n`,
