@@ -122,7 +122,8 @@ async function hold(step: Step): Promise<void> {
   if (held.code === 'E_HOLD_CLOSED' || held.code === 'E_HOLD_EXPIRED') return giveUp(parts, task, null);
   if (held.code === 'E_HOLD_EXISTS') throw new Error(`the hold of ${task.taskId} is another one`);
   const pool = await poolOf(parts.ports, crew);
-  return refuse(step, 'E_SCENARIO_BUDGET', { available: pool?.available ?? 0 });
+  const cause = held.code === 'E_BUDGET' ? {} : { cause: held.code };
+  return refuse(step, 'E_SCENARIO_BUDGET', { available: pool?.available ?? 0, ...cause });
 }
 
 async function delegate(step: Step): Promise<void> {
