@@ -25,6 +25,8 @@ export interface Admission {
   identify(presented: Presented, arrival: Arrival): Promise<Visit>;
   /** Identifies the caller and counts the request on the exchange; throws RATE_LIMITED beyond the limit. */
   admit(exchange: HttpExchange, nobody: Nobody, what: 'call' | 'look'): Promise<Visit>;
+  /** Who the caller of an admitted call is now; counts nothing. Throws as `identify` does. */
+  readmit(exchange: HttpExchange, nobody: Nobody): Promise<Visit>;
 }
 
 interface AdmissionParts {
@@ -57,6 +59,12 @@ export function createAdmission(parts: AdmissionParts): Admission {
     }
   }
 
+  function visitOf(exchange: HttpExchange, nobody: Nobody, what: 'call' | 'look'): Promise<Visit> {
+    const { address, request, sessionName } = exchange;
+    const call = what === 'call' ? { call: { sessionName } } : {};
+    return identify(presentedIn(request.headers), { address, nobody, ...call });
+  }
+
   return {
     assertOrigin(request) {
       if (!isGoodHost(request.headers.host)) throw new CallError('FORBIDDEN', 'This host name is not served here.');
@@ -65,10 +73,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
     assertProbeOrigin,
     identify,
     async admit(exchange, nobody, what) {
-      const { headers } = exchange.request;
-      const arrival = { address: exchange.address, nobody };
-      const call = what === 'call' ? { call: { sessionName: exchange.sessionName } } : {};
-      const visit = await identify(presentedIn(headers), { ...arrival, ...call });
+      const visit = await visitOf(exchange, nobody, what);
       exchange.rate = await limits.count(visit.identity);
       if (exchange.rate !== null && exchange.rate.exceededForMs !== null) {
         metrics.rateLimited(visit.identity.plan);
@@ -76,6 +81,7 @@ export function createAdmission(parts: AdmissionParts): Admission {
       }
       return visit;
     },
+    readmit: (exchange, nobody) => visitOf(exchange, nobody, 'call'),
   };
 }
 

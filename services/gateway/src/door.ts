@@ -54,16 +54,19 @@ export function createDoor(parts: DoorParts): DoorHandler {
     admission.assertOrigin(request);
     if (!isBare) assertReadable(request);
     // Nothing of the body is taken in before its sender is known and has a request left.
-    const visit = await admission.admit(exchange, door === 'call' ? 'refused' : 'as-set', 'call');
+    const nobody = door === 'call' ? 'refused' : 'as-set';
+    const visit = await admission.admit(exchange, nobody, 'call');
     tally.visit = visit;
-    const calling = { exchange, door, visit, tally };
     if (isBare) {
-      await protocol.performBare?.(calling);
+      await protocol.performBare?.({ exchange, door, visit, tally });
       return true;
     }
+    const wasThere = request.complete;
     const body = await bodies.read(request, visit.identity.bucket);
     if ('gone' in body) return false;
-    await protocol.perform(body.bytes, calling);
+    // Who kept it back may have lost meanwhile what it was admitted with.
+    if (!wasThere) tally.visit = await admission.readmit(exchange, nobody);
+    await protocol.perform(body.bytes, { exchange, door, visit: tally.visit, tally });
     return true;
   }
 
