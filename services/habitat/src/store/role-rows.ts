@@ -1,4 +1,4 @@
-/** Roles as rows. An identity lives by them: with its last one go its tokens. */
+/** Roles as rows. An identity lives by them: with its last one go its tokens, with the last one of a workspace those bound to it. */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { holdsAtLeast, type Role } from '@svc/contract/registry.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
@@ -9,7 +9,7 @@ import { homeOf } from '../domain/identity.ts';
 import { EDITORS_SCOPES } from '../domain/sudo-scopes.ts';
 import { readIdentity } from './identity-rows.ts';
 import { endGrantsOfAdmins, endScopesAtOnce, endSudoOf, endTasksIn } from './sudo-ends.ts';
-import { endTokensOf } from './token-rows.ts';
+import { endTokensBoundTo, endTokensOf } from './token-rows.ts';
 
 export const MAX_ROLES_OF_A_WORKSPACE = 10_000;
 
@@ -122,7 +122,7 @@ export async function revokeRole(unit: HabitatUnit, { workspace, userId, role, b
     userId,
   );
   if (left.length === 0) await endRightsOf(unit, userId, by);
-  else await endSudoIn(unit.tx, { identity: userId, workspace, home, roles: left });
+  else await endRightsIn(unit, { identity: userId, workspace, home, roles: left }, by);
   return true;
 }
 
@@ -136,10 +136,16 @@ interface Departed {
 }
 
 /** What somebody could do by a role in a workspace ends with that role, however much of its time is left. */
-async function endSudoIn(tx: SqlClient, { identity, workspace, home, roles }: Departed): Promise<void> {
+async function endRightsIn(
+  unit: HabitatUnit,
+  { identity, workspace, home, roles }: Departed,
+  by: string,
+): Promise<void> {
+  const { tx } = unit;
   const there = roles.filter((held) => held.workspace === workspace).map(({ role }) => role);
   if (!holdsAtLeast(there, 'editor')) await endScopesAtOnce(tx, { owner: identity, workspace }, EDITORS_SCOPES);
   if (there.length > 0) return;
+  await endTokensBoundTo(unit, { agentId: identity, workspace }, by);
   await endTasksIn(tx, { owner: identity, workspace });
   if (home === workspace) await endGrantsOfAdmins(tx, identity);
 }

@@ -82,6 +82,15 @@ export async function endTokensOf(unit: HabitatUnit, agentId: string, by: string
   noteEnded(unit, await endWhere(unit, 'agent_id = $2', by, agentId), by);
 }
 
+/** Those with which the identity acts in the workspace alone. */
+export async function endTokensBoundTo(
+  unit: HabitatUnit,
+  { agentId, workspace }: Pick<NewToken, 'agentId'> & { readonly workspace: string },
+  by: string,
+): Promise<void> {
+  noteEnded(unit, await endWhere(unit, 'agent_id = $2 AND workspace = $3', by, agentId, workspace), by);
+}
+
 /** False when it had ended already. */
 export async function endToken(unit: HabitatUnit, tokenId: string, by: string): Promise<boolean> {
   const ended = await endWhere(unit, 'token_id = $2', by, tokenId);
@@ -89,12 +98,12 @@ export async function endToken(unit: HabitatUnit, tokenId: string, by: string): 
   return ended.length > 0;
 }
 
-function endWhere({ tx }: HabitatUnit, where: string, by: string, value: string): Promise<EndedRow[]> {
+function endWhere({ tx }: HabitatUnit, where: string, by: string, ...values: string[]): Promise<EndedRow[]> {
   return tx.$queryRawUnsafe<EndedRow[]>(
     `UPDATE habitat.tokens SET revoked_at = clock_timestamp(), revoked_by = $1 WHERE ${where} AND ${LIVE}
      RETURNING token_id AS "tokenId", agent_id AS "agentId", workspace`,
     by,
-    value,
+    ...values,
   );
 }
 

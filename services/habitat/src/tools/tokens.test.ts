@@ -146,6 +146,28 @@ describe('the end of a token', () => {
     expect(await node.call('svc_habitat_verifyToken', { token })).toEqual({ valid: false });
   });
 
+  test('a token that is bound to a workspace ends with the last role there, and no later grant revives it', async () => {
+    const [home, other] = [await tenant(), await tenant()];
+    await agent('agt_e', home.workspace, 'operator');
+    const there = { workspaceId: other.workspace, userId: 'agt_e' };
+    for (const role of ['viewer', 'editor']) await node.call('svc_habitat_addRole', { ...there, role });
+    const [free, bound, elsewhere] = [
+      await mint('agt_e'),
+      await mint('agt_e', { workspace: other.workspace }),
+      await mint('agt_e', { workspace: home.workspace }),
+    ];
+    const valid = async () => {
+      const answers = [free, bound, elsewhere].map((token) => node.call('svc_habitat_verifyToken', { token }));
+      return (await Promise.all(answers)).map((answer) => answer.valid);
+    };
+    await node.call('svc_habitat_removeRole', { ...there, role: 'editor' });
+    expect(await valid()).toEqual([true, true, true]);
+    await node.call('svc_habitat_removeRole', { ...there, role: 'viewer' });
+    expect(await valid()).toEqual([true, false, true]);
+    await node.call('svc_habitat_addRole', { ...there, role: 'viewer' });
+    expect(await valid()).toEqual([true, false, true]);
+  });
+
   test('revoked by whoever may, once; anybody else is told what an unknown token is told', async () => {
     const { workspace, admin } = await tenant();
     const stranger = node.as(await mint((await tenant()).admin));
