@@ -1,5 +1,7 @@
-/** Who may use a crew: whoever made it, its members, those of its workspace, operators. To others there is none. */
-import { actorOf, mayActIn } from '@svc/contract/actor.ts';
+/**
+ * Who may use a crew: whoever made it and its members, as long as they hold a role in its workspace; others there by their
+ * roles; operators. To everybody else there is none.
+ */
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import type { Role } from '@svc/contract/registry.ts';
 import type { Caller } from '@svc/contract/tool.ts';
@@ -14,11 +16,9 @@ async function mayUse(
   { createdBy, roster, workspace }: Pick<CrewRow, 'createdBy' | 'roster' | 'workspace'>,
   role: Role,
 ): Promise<boolean> {
-  const { identity, operator } = actorOf(caller);
-  if (operator) return true;
-  if (identity === null || !mayActIn(caller, workspace)) return false;
-  if (identity === createdBy || roster.some(({ id }) => id === identity)) return true;
-  return (await standingOf(deps, caller)).holds(workspace, role);
+  const { identity, holds } = await standingOf(deps, caller);
+  const isOfCrew = identity !== null && (identity === createdBy || roster.some(({ id }) => id === identity));
+  return holds(workspace, isOfCrew ? 'viewer' : role);
 }
 
 export interface Named {

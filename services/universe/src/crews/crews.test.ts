@@ -21,6 +21,7 @@ const crewOf = async (name: string) => {
   await bed.call('svc_scenario_crew', { name });
   return { crew: name, task: 'x' };
 };
+const as = (agentId: string) => ({ subject: { agentId, verified: true }, operator: false, principal: agentId });
 const status = (crew: string) => bed.call('svc_scenario_status', { crew });
 const UNTOUCHED = { spent: 0, pending: 0, available: 120 };
 
@@ -61,7 +62,6 @@ test("a name that meets somebody's workspace makes no crew of it, and it stays w
     const given = { workspaceId: 'default', role: 'editor', userId };
     await bed.call('svc_habitat_addRole', given, 'habitat');
   }
-  const as = (agentId: string) => ({ subject: { agentId, verified: true }, operator: false, principal: agentId });
   const workspaceId = 'crew-pier';
   const made = await bed.call('svc_habitat_createWorkspace', { workspaceId }, 'habitat', as('ann'));
   expect(made).toMatchObject({ created: true });
@@ -73,6 +73,30 @@ test("a name that meets somebody's workspace makes no crew of it, and it stays w
     expect(await bed.universe.deps.crews.find('pier')).toBeNull();
     expect(await annsRoles()).toMatchObject({ roles: ['admin'] });
   }
+});
+
+test('whoever made a crew, or is one of it, and has no role left in its workspace, neither uses nor sees it', async () => {
+  const changeRole = (tool: string, userId: string, role: string, workspaceId = 'crew-left') =>
+    bed.call(tool, { workspaceId, userId, role }, 'habitat');
+  await changeRole('svc_habitat_addRole', 'eva', 'editor', 'default');
+  const { roster } = await bed.call('svc_scenario_crew', { name: 'left' }, 'universe', as('eva'));
+  const member = (roster as { id: string }[])[1]?.id ?? '';
+  await changeRole('svc_habitat_addRole', member, 'viewer', 'default');
+  const codes = async (who: string) => {
+    const over = as(who);
+    const done = await bed.call('svc_scenario_task', { crew: 'left', task: 'x', cost: 1 }, 'universe', over);
+    const seen = await bed.call('svc_scenario_status', { crew: 'left' }, 'universe', over);
+    return [done.code, seen.code];
+  };
+  expect([await codes('eva'), await codes(member)]).toEqual([
+    [undefined, undefined],
+    [undefined, undefined],
+  ]);
+  await changeRole('svc_habitat_removeRole', 'eva', 'admin');
+  await changeRole('svc_habitat_removeRole', member, 'editor');
+  const absent = ['E_SCENARIO_ABSENT', 'E_SCENARIO_ABSENT'];
+  expect([await codes('eva'), await codes(member)]).toEqual([absent, absent]);
+  expect(await status('left')).toMatchObject({ pool: { spent: 2 } });
 });
 
 test('who waits too long for its turn is told so', async () => {
