@@ -15,6 +15,8 @@ export interface Revision {
   read(): Promise<RevisionNow>;
   /** A change that this process made. */
   committed(stamp: RegistryStamp): void;
+  /** Of a change that this process tried it is open whether it was made. */
+  doubted(): void;
 }
 
 interface RevisionParts {
@@ -35,6 +37,7 @@ const READ = `SELECT rev, policies, settings, ${epochMs('clock_timestamp()')} AS
 
 export function createRevision({ client, exclusive, clock }: RevisionParts): Revision {
   let known: RegistryStamp | null = null;
+  let doubts = 0;
 
   async function fromDatabase(): Promise<RevisionNow> {
     const [row] = await client.$queryRawUnsafe<(StampRow & { at: number })[]>(READ);
@@ -42,14 +45,24 @@ export function createRevision({ client, exclusive, clock }: RevisionParts): Rev
     return { stamp: stampOf(row), at: row.at };
   }
 
+  function committed(stamp: RegistryStamp): void {
+    if (known === null || stamp.rev > known.rev) known = stamp;
+  }
+
   return {
     async read() {
       if (!exclusive) return fromDatabase();
-      known ??= (await fromDatabase()).stamp;
-      return { stamp: known, at: clock.now() };
+      if (known !== null) return { stamp: known, at: clock.now() };
+      const before = doubts;
+      const { stamp } = await fromDatabase();
+      // What came into doubt meanwhile may be newer than what was read.
+      if (doubts === before) committed(stamp);
+      return { stamp: known ?? stamp, at: clock.now() };
     },
-    committed(stamp) {
-      if (known === null || stamp.rev > known.rev) known = stamp;
+    committed,
+    doubted() {
+      doubts += 1;
+      known = null;
     },
   };
 }

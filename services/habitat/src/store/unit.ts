@@ -64,14 +64,20 @@ export function createChange(parts: ChangeParts): Change {
   const { bus } = platform;
   return async (call, work, options = {}) => {
     let effects = noEffects();
-    const outcome = await store.change(
-      call,
-      (unit) => {
-        effects = noEffects();
-        return work(unitOf(unit, call.caller, effects, parts));
-      },
-      { ...options, last: () => (effects.touched ? riseOfRevision(effects) : null) },
-    );
+    const outcome = await store
+      .change(
+        call,
+        (unit) => {
+          effects = noEffects();
+          return work(unitOf(unit, call.caller, effects, parts));
+        },
+        { ...options, last: () => (effects.touched ? riseOfRevision(effects) : null) },
+      )
+      .catch((error: unknown) => {
+        // A COMMIT that nobody answered may have been made all the same.
+        if (effects.touched) revision.doubted();
+        throw error;
+      });
     if (!outcome.decision.ok || outcome.replayed) return outcome;
     const { stamp, tokenIds, agentIds, appended } = effects;
     if (stamp !== null) revision.committed(stamp);
