@@ -81,7 +81,11 @@ export class SessionStore {
         changed.push(pointer);
         return allow(value);
       }),
-    );
+    ).catch((error: unknown) => {
+      // A COMMIT that nobody answered may have been made all the same.
+      if (changed.length > 0) this.forget();
+      throw error;
+    });
     for (const pointer of changed) if (under === this.#age) this.#remember(session, pointer);
     return outcome;
   }
