@@ -36,14 +36,21 @@ export const REPOSITORY_CONFIG = `[core]
 
 /** Settings that name programs to run, other hosts to ask, other files to read, or another layout. Keys are lower case. */
 const DANGEROUS_KEYS: readonly RegExp[] = [
-  /^(?:filter|credential|url|include|includeif)\./,
+  /^(?:filter|credential|url|include|includeif|hook)\./,
   /^(?:merge|diff)\..*\.(?:driver|command|textconv)$/,
   /^diff\.external$/,
   /^core\.(?:sshcommand|gitproxy|worktree|attributesfile|alternaterefscommand|askpass)$/,
   /^http\.(?:.*\.)?(?:proxy.*|sslcert.*|sslkey|sslverify|sslcainfo|sslcapath|extraheader|cookiefile|savecookies|curloptresolve|followredirects)$/,
   /^remote\..*\.(?:proxy|proxyauthmethod|vcs|uploadpack|receivepack)$/,
+  // a remote that is named like an address: git goes by this section where it is given that address
+  /^remote\..*:.*\./,
+  /^fetch\.bundleuri$/,
+  /^gc\.recentobjectshook$/,
   /^(?:gpg|ssh)\./,
 ];
+
+/** Those that a repository of ours opens itself. One that it names goes before what a command line says of all. */
+const OPEN_PROTOCOLS = /^protocol\.(?:https|ssh|file)\./;
 
 /** Why git must not run on this repository, as a sentence, or null. */
 export async function configurationProblem(git: Git, gitDir: string): Promise<string | null> {
@@ -69,6 +76,7 @@ function isDangerous(key: string, value: string): boolean {
   if (key === 'core.fsmonitor') return !/^(?:false|no|off|0|)$/i.test(value);
   if (key === 'extensions.objectformat') return value !== 'sha1';
   if (key === 'extensions.refstorage') return value !== 'files';
+  if (/^protocol\..+\.allow$/.test(key)) return !OPEN_PROTOCOLS.test(key) && value !== 'never';
   return DANGEROUS_KEYS.some((pattern) => pattern.test(key.toLowerCase()));
 }
 

@@ -83,6 +83,14 @@ describe('openRepository', () => {
     '[http "https://host"]\n\tproxy = http://127.0.0.1:1',
     '[remote "origin"]\n\tproxy = http://127.0.0.1:1',
     '[remote "origin"]\n\tuploadpack = touch canary',
+    '[remote "https://host/o/r.git"]\n\turl = ext::sh -c touch% canary',
+    '[remote "https://host/o/r.git"]\n\tpushurl = https://elsewhere/o/r.git',
+    '[remote "git@host:o/r.git"]\n\turl = ssh://elsewhere/o/r.git',
+    '[protocol "ext"]\n\tallow = always',
+    '[protocol "git"]\n\tallow = user',
+    '[hook "x"]\n\tevent = reference-transaction\n\tcommand = touch canary',
+    '[gc]\n\trecentObjectsHook = touch canary',
+    '[fetch]\n\tbundleURI = https://elsewhere/bundle',
     '[credential]\n\thelper = !touch canary',
     '[credential "https://host"]\n\thelper = !touch canary',
     '[url "ext::sh -c touch% canary"]\n\tinsteadOf = https://',
@@ -106,6 +114,10 @@ describe('openRepository', () => {
     await person.addRemote('origin', 'https://host.example/o/r.git');
     await person.addConfig('branch.main.remote', 'origin');
     await appendFile(join(bed.repository.gitDir, 'config'), '[core]\n\tfsmonitor = false\n');
+    await appendFile(
+      join(bed.repository.gitDir, 'config'),
+      '[protocol]\n\tversion = 2\n[protocol "ext"]\n\tallow = never\n',
+    );
     (await open())[Symbol.dispose]();
   });
 
