@@ -1,6 +1,6 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
 import { lstat, mkdir, open, readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { TEMP_PREFIX } from '../files/staged-contents.ts';
 import { fsyncPath, readTextIfPresent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
@@ -54,7 +54,11 @@ const OPEN_PROTOCOLS = /^protocol\.(?:https|ssh|file)\./;
 
 /** Why git must not run on this repository, as a sentence, or null. */
 export async function configurationProblem(git: Git, gitDir: string): Promise<string | null> {
-  for (const file of await configFiles(gitDir)) {
+  const places = await configPlaces(gitDir);
+  for (const place of places) {
+    if (leadsElsewhere(gitDir, place)) return `the file ${join(place, COMMON_DIR)} has git read another configuration`;
+  }
+  for (const file of configFiles(gitDir, places)) {
     const { stdout } = await git.run({ args: ['config', '--file', file, '--no-includes', '--null', '--list'], gitDir });
     for (const entry of stdout.toString('utf8').split('\0')) {
       const [key = '', value = ''] = entry.split('\n', 2);
@@ -64,12 +68,24 @@ export async function configurationProblem(git: Git, gitDir: string): Promise<st
   return null;
 }
 
-async function configFiles(gitDir: string): Promise<string[]> {
+/** Of the repository itself, and of each working tree that is linked to it, below `gitDir`. */
+async function configPlaces(gitDir: string): Promise<string[]> {
   const worktrees = await readdir(join(gitDir, 'worktrees')).catch(() => []);
-  const perWorktree = ['', ...worktrees.map((name) => join('worktrees', name))].map((part) =>
-    join(gitDir, part, 'config.worktree'),
-  );
+  return ['', ...worktrees.map((name) => join('worktrees', name))];
+}
+
+function configFiles(gitDir: string, places: readonly string[]): string[] {
+  const perWorktree = places.map((place) => join(gitDir, place, 'config.worktree'));
   return [join(gitDir, 'config'), ...perWorktree.filter((file) => readTextIfPresent(file) !== null)];
+}
+
+/** Names the repository whose configuration, attributes and objects git takes for a working tree. */
+const COMMON_DIR = 'commondir';
+
+function leadsElsewhere(gitDir: string, place: string): boolean {
+  const told = readTextIfPresent(join(gitDir, place, COMMON_DIR));
+  if (told === null) return false;
+  return place === '' || resolve(gitDir, place, told.trimEnd()) !== resolve(gitDir);
 }
 
 function isDangerous(key: string, value: string): boolean {

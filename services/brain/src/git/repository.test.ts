@@ -108,6 +108,18 @@ describe('openRepository', () => {
     expect(await reason()).toBe('configuration');
   });
 
+  it('refuses the configuration of another repository, for itself or for a working tree', async () => {
+    const { gitDir } = bed.repository;
+    const link = join(gitDir, 'worktrees', 'hers');
+    await personGit(bed.repository.dir).raw('worktree', 'add', join(bed.root, 'hers'), '-b', 'hers');
+    (await open())[Symbol.dispose]();
+    await writeFile(join(link, 'commondir'), '/elsewhere/.git\n');
+    expect(await reason()).toBe('configuration');
+    await writeFile(join(link, 'commondir'), '../..\n');
+    await writeFile(join(gitDir, 'commondir'), '/elsewhere/.git\n');
+    expect(await reason()).toBe('configuration');
+  });
+
   it("takes a person's ordinary settings", async () => {
     const person = personGit(bed.repository.dir);
     await person.addConfig('user.name', 'Person');
