@@ -7,6 +7,7 @@ import type { FileEntry } from '../files/file-entry.ts';
 import { prefixOf } from '../storage/domain/tree-names.ts';
 import type { BranchWriter, Step } from '../writer/branch-writer.ts';
 import type { Staging } from '../writer/staging.ts';
+import { isLarge } from '../writer/unserved.ts';
 import { noteDenial } from './operation.ts';
 import { inStep, type Write } from './step.ts';
 import { isRegular } from './storage.ts';
@@ -73,7 +74,7 @@ export function meantBy({ rows }: Write, writer: BranchWriter, path: string): Me
 
 /** Why they cannot be copied in one step; null = they can. */
 export function exceedsCopy(entries: readonly FileEntry[]): Denial<'E_LIMIT'> | null {
-  const large = entries.find(({ kind }) => kind === 'large');
+  const large = entries.find(isLarge);
   if (large === undefined) return exceeds(entries);
   const { path } = large;
   return deny(

@@ -1,6 +1,6 @@
 /** What of a person's no tool writes over is removed where its bytes are kept, through the dispatcher and against the disk. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bedOfFile } from '../../testing/bed-of-file.ts';
@@ -41,6 +41,32 @@ test('a large file goes once a commit has it; what no tool removes is told with 
   expect(await rm('link')).toMatchObject({ code: 'E_CONFLICT', error: expect.stringContaining('symbolic link') });
   expect(existsSync(join(root(), 'huge.bin'))).toBe(true);
   expect(await rm('nothing')).toMatchObject({ code: 'E_FILE_ABSENT' });
+});
+
+test('a large file that is no text is kept like a large text: no tool writes over it, and it goes once a commit has it', async () => {
+  await user.ok('brain_switch', { name: 'large', create: true });
+  const film = Buffer.alloc(2_500_000, 255);
+  const file = join(root(), 'film.mp4');
+  writeFileSync(file, film);
+  await user.ok('brain_write', { name: 'note', content: 'small' });
+  // Whether or not its bytes have been looked at.
+  for (const look of [() => Promise.resolve(), () => user.ok('svc_branch_is_dirty', {})]) {
+    await look();
+    for (const refused of [
+      await user.no('svc_storage_write', { path: 'film.mp4', content: 'x' }),
+      await user.no('svc_storage_cp', { src: 'note.md', dest: 'film.mp4', overwrite: true }),
+      await user.no('svc_storage_rm', { path: 'film.mp4' }),
+    ])
+      expect(refused).toMatchObject({
+        code: 'E_CONFLICT',
+        error: expect.stringContaining('What lies at film.mp4 is larger than 1 MiB; '),
+      });
+    expect(await user.no('svc_storage_cp', { src: 'film.mp4', dest: 'b.mp4' })).toMatchObject({ code: 'E_LIMIT' });
+    expect(readFileSync(file).equals(film)).toBe(true);
+  }
+  await user.ok('svc_commit', { message: 'film' });
+  expect(await user.no('svc_storage_write', { path: 'film.mp4', content: 'x' })).toMatchObject({ code: 'E_CONFLICT' });
+  expect(await user.ok('svc_storage_rm', { path: 'film.mp4' })).toMatchObject({ removed: true, files: 1 });
 });
 
 test('what is in the last commit and was not put into the working tree is not told as absent', async () => {

@@ -17,7 +17,7 @@ import { homeOfMaker } from '../domain/home.ts';
 import { couldMeetHidden } from '../domain/unseen-names.ts';
 import type { RowView } from '../ports.ts';
 import type { OpContext } from './context.ts';
-import { isWritten, notChanged } from './unserved.ts';
+import { isLarge, isWritten, notChanged } from './unserved.ts';
 
 export interface FileRequest {
   /** As the caller named it; the extension rule has not been applied yet. */
@@ -246,12 +246,12 @@ export class Staging {
       return null;
     }
     if (isOfBytes === true && content === null && this.#isLargeAndCommitted(entry)) return null;
-    return notChanged(rows.mayRead(path) ? entry : { path, problem: null }, content === null);
+    return notChanged(rows.mayRead(path) ? entry : { path }, content === null);
   }
 
   /** Removed, its bytes are still in the history. */
-  #isLargeAndCommitted({ kind, onDisk, blob }: FileEntry): boolean {
-    return kind === 'large' && blob !== '' && this.#tree.table.headOf(onDisk)?.oid === blob;
+  #isLargeAndCommitted(entry: FileEntry): boolean {
+    return isLarge(entry) && entry.blob !== '' && this.#tree.table.headOf(entry.onDisk)?.oid === entry.blob;
   }
 
   /** As `#unserved`, where it lies in the last commit and not in the working tree. */
