@@ -8,12 +8,12 @@ import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
 import { leadsAstray } from './obstacle.ts';
 import { CLOCK_STEP_MS, fileStamp } from './file-stamp.ts';
-import { isAbsent, isThere, readIfPresent } from './fsync.ts';
+import { isAbsent, isForbidden, isThere, readIfPresent } from './fsync.ts';
 
 /**
  * `text`: UTF-8 of at most 1 MiB under a legal name, the only kind that is served and searched. `large`: longer text.
  * `binary`: any other regular file. `link`: a symbolic link. `other`: what has a name that is not served, is larger than
- * the service keeps, or is no file.
+ * the service keeps, may not be read, or is no file.
  */
 export const EntryKind = z.enum(['text', 'large', 'binary', 'link', 'other']);
 export type EntryKind = z.output<typeof EntryKind>;
@@ -78,6 +78,7 @@ export function isUnspeakable(onDisk: string): boolean {
 const NOT_TEXT = 'is not UTF-8 text';
 const NOT_A_FILE = 'is neither a file nor a link';
 const TOO_LARGE = 'is larger than 50 MiB';
+const FORBIDDEN = 'may not be read by the user that the service runs as';
 const REPOSITORY = 'is a git repository of its own';
 
 /** Null when there is nothing, or a directory that is looked into. */
@@ -112,8 +113,13 @@ export function describeOnDisk(place: EntryPlace, stat: BigIntStats, now: number
   if (!stat.isFile()) return unread(place, stat, 'other', stat.isDirectory() ? REPOSITORY : NOT_A_FILE);
   if (stat.size > MAX_COMMITTED_BYTES) return unread(place, stat, 'other', TOO_LARGE);
   if (stat.size > MAX_CONTENT_BYTES) return unread(place, stat, 'large', 'is larger than 1 MiB');
-  const bytes = readIfPresent(join(root, onDisk));
-  return bytes === null ? null : describeBytes(place, bytes, stat, now);
+  try {
+    const bytes = readIfPresent(join(root, onDisk));
+    return bytes === null ? null : describeBytes(place, bytes, stat, now);
+  } catch (error) {
+    if (isForbidden(error)) return unread(place, stat, 'other', FORBIDDEN);
+    throw error;
+  }
 }
 
 /** A regular file of at most 1 MiB by its bytes. */
@@ -191,6 +197,7 @@ function modeOf({ mode }: BigIntStats): EntryMode {
 /** Reads a file over 1 MiB piece by piece; null when it is no longer the one described. */
 export async function readLarge(root: string, described: FileEntry): Promise<FileEntry | null> {
   const read = await readPieces(join(root, described.onDisk), described.bytes);
+  if (read === 'forbidden') return { ...described, kind: 'other', problem: FORBIDDEN };
   const after = statEntry(root, described.onDisk);
   if (read === null || after === null || fileStamp(after) !== described.stat) return null;
   const { hash: sha256, blob, isText } = read;
@@ -204,7 +211,7 @@ export async function readLarge(root: string, described: FileEntry): Promise<Fil
 async function readPieces(
   file: string,
   size: number,
-): Promise<{ readonly hash: string; readonly blob: string; readonly isText: boolean } | null> {
+): Promise<{ readonly hash: string; readonly blob: string; readonly isText: boolean } | 'forbidden' | null> {
   const sha256 = createHash('sha256');
   const blob = createHash('sha1').update(`blob ${size}\0`);
   const decoding = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -220,6 +227,7 @@ async function readPieces(
     }
   } catch (error) {
     if (isAbsent(error)) return null;
+    if (isForbidden(error)) return 'forbidden';
     throw error;
   }
   return bytes === size ? { hash: sha256.digest('hex'), blob: blob.digest('hex'), isText } : null;

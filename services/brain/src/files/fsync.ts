@@ -55,6 +55,11 @@ export function isAbsent(error: unknown): boolean {
 
 const ABSENT: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG']);
 
+/** What is there, and this process may not look at or change. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
+}
+
 export function isPresent(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }

@@ -1,7 +1,7 @@
 /** What git leaves of a pack that did not arrive whole: as large as what came, and kept by git for weeks. */
 import { readdir, readlink, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbsent } from '../files/fsync.ts';
+import { isAbsent, isForbidden } from '../files/fsync.ts';
 import type { Repository } from './repository.ts';
 
 const TEMPORARY = /^tmp_(?:pack|idx|rev|mtimes)_/;
@@ -45,8 +45,4 @@ async function namesIn(directory: string): Promise<string[]> {
     if (isAbsent(error) || isForbidden(error)) return [];
     throw error;
   }
-}
-
-function isForbidden(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'EACCES' || error.code === 'EPERM');
 }
