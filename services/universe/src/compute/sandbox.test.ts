@@ -4,7 +4,7 @@ import { systemClock } from '@svc/runtime/clock.ts';
 import { afterAll, expect, test } from 'vitest';
 import { createCompute } from './compute.ts';
 import { decideRun, NO_JSON } from './domain/outcome.ts';
-import { createSandbox } from './sandbox.ts';
+import { createSandbox, type Sandbox } from './sandbox.ts';
 
 const sandbox = createSandbox();
 const compute = createCompute(systemClock, sandbox);
@@ -133,9 +133,16 @@ test('a workspace runs two at once; what is ended is counted', async () => {
   expect(compute.counters().killed).toBe(before + 2);
 });
 
-test('the probe finds the sandbox whole, once for all who ask, and a leaking one out', async () => {
-  const [one, other] = await Promise.all([compute.probe(), compute.probe()]);
+test('the probe finds the sandbox whole, once for all who ask, in one thread at a time, and a leaking one out', async () => {
+  let [inHand, most] = [0, 0];
+  const run: Sandbox['run'] = async (...task) => {
+    most = Math.max(most, (inHand += 1));
+    return sandbox.run(...task).finally(() => (inHand -= 1));
+  };
+  const probed = createCompute(systemClock, { ...sandbox, run });
+  const [one, other] = await Promise.all([probed.probe(), probed.probe()]);
   expect(one).toMatchObject({ ok: true });
+  expect(most).toBe(1);
   expect(other).toBe(one);
   const leaking = createCompute(systemClock, {
     ...sandbox,
