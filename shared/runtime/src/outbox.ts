@@ -174,6 +174,8 @@ function createRelay(options: OutboxOptions) {
     try {
       while ((await round()) === RELAY_ROWS);
     } catch (error) {
+      // What nobody answered may have been numbered all the same; the next heartbeat tells of it.
+      head = null;
       if (trouble.isDue(String(error)))
         platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
     }

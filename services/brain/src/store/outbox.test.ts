@@ -22,7 +22,7 @@ const saved = (files: number): NewEvent => ({
   payload: { brain: 'b', branch: 'main', commit: 'c', files, by: 'me', resources: ['brain:b'] },
 });
 
-function replica(bus = createLocalBus()) {
+function replica(bus = createLocalBus(), exclusive = false, client: SqlClient = bed.client) {
   const platform = {
     bus,
     clock: systemClock,
@@ -35,8 +35,8 @@ function replica(bus = createLocalBus()) {
     events: BRAIN_EVENTS,
     service: 'brain',
     schema: 'brain',
-    client: bed.client,
-    exclusive: false,
+    client,
+    exclusive,
     transact: bed.transact,
     platform,
   });
@@ -89,6 +89,29 @@ describe('the outbox', () => {
     const positions = batches.flatMap(({ events }) => events.map(({ position }) => position)).sort((a, b) => a - b);
     expect(positions).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
     expect(counts(batches).sort((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
+  });
+
+  it('tells where it is when a numbering that nobody answered was made, so that others ask for what they missed', async () => {
+    let isLost = false;
+    const client = {
+      ...bed.client,
+      async $queryRawUnsafe(sql: string, ...values: unknown[]) {
+        const rows = await bed.client.$queryRawUnsafe(sql, ...values);
+        if (isLost && sql.includes('UPDATE')) throw new Error('lost');
+        return rows;
+      },
+    } as SqlClient;
+    const { bus, outbox } = replica(createLocalBus(), true, client);
+    const heads: number[] = [];
+    await bus.subscribe(SUBJECTS.allEvents, (payload) => heads.push((JSON.parse(payload) as EventBatch).head));
+    await outbox.start();
+    await bed.transact((transaction) => outbox.write(transaction, [saved(1)]));
+    await outbox.flush();
+    isLost = true;
+    await bed.transact((transaction) => outbox.write(transaction, [saved(2)]));
+    await outbox.flush();
+    await expect.poll(() => heads.at(-1)).toBe(2);
+    await outbox.close();
   });
 
   const asking =
