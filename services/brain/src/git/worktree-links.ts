@@ -6,7 +6,7 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isAbsent, isOccupied, isPresent, readTextIfPresent } from '../files/fsync.ts';
+import { isAbsent, isDirectory, isOccupied, isPresent, readTextIfPresent } from '../files/fsync.ts';
 import { makeFolder } from '../files/make-folder.ts';
 import { scratchPath } from './journal.ts';
 import { readHead } from './refs.ts';
@@ -75,6 +75,30 @@ export async function unlockLink(link: string, dir: string): Promise<void> {
   await rename(moved, join(link, 'gitdir'));
   const locked = join(link, 'locked');
   if (readTextIfPresent(locked) === MOVING) await rm(locked, { force: true });
+}
+
+/**
+ * Points links and the working trees `dirs` at each other after both were moved or copied together. What lies elsewhere
+ * is left alone, but for a person's tree whose repository is gone: `git worktree repair` follows the pointers of a copy
+ * to the original and takes its trees away from it.
+ */
+export async function relink(repository: Repository, dirs: readonly string[]): Promise<void> {
+  for (const { gitDir: link, place } of placesOf(repository).slice(1)) {
+    const named = dirs.find((dir) => basename(dir) === basename(place));
+    const isOurs = named !== undefined && (named === place || basename(linkNamedIn(named) ?? '') === basename(link));
+    const dir = isOurs ? named : place;
+    if (dir !== place) await unlockLink(link, dir);
+    const told = linkNamedIn(dir);
+    const isRight = isOurs ? told === link : told === null || existsSync(told);
+    // A torn one is mended by whoever opens the repository next, because the link tells where its tree is.
+    if (!isRight) await writeFile(join(dir, '.git'), `gitdir: ${link}\n`, { flush: true });
+  }
+}
+
+/** Null = the directory says of no repository that it is a working tree of it. */
+function linkNamedIn(dir: string): string | null {
+  const pointer = isDirectory(join(dir, '.git')) ? null : readTextIfPresent(join(dir, '.git'));
+  return pointer?.startsWith('gitdir: ') ? resolve(dir, pointer.slice('gitdir: '.length).trimEnd()) : null;
 }
 
 /** Whether a person works on the branch in another working tree than `own`, which need not exist. */

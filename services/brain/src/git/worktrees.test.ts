@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -14,7 +14,7 @@ import {
   type TestBed,
 } from '../../testing/git-test-bed.ts';
 import { createBranch } from './refs.ts';
-import { RepositoryProblem } from './repository.ts';
+import { openRepository, RepositoryProblem } from './repository.ts';
 import { CheckedOutElsewhere, isInUseElsewhere } from './worktree-links.ts';
 import { isOnBranch, readWorktreeState } from './worktree-state.ts';
 import { discardWorktree, listWorktrees, openWorktree, relinkWorktrees } from './worktrees.ts';
@@ -183,5 +183,31 @@ describe('working trees', () => {
     await rename(join(root, 'data'), join(root, 'moved'));
     await relinkWorktrees(repository, join(root, 'moved', 'worktrees'));
     expect((await personGit(join(root, 'moved', 'worktrees', 'feat')).status()).current).toBe('feat');
+  });
+
+  it('takes nothing away from the original when a copy of the data directory is opened', async () => {
+    const { root, repository: original } = bed;
+    await createBranch(original, { branch: 'feat', commit: await mustRead(original, 'main'), at: AT });
+    const tree = await openWorktree(original, bed.worktreesDir, 'feat');
+    await writeFile(join(tree, 'draft.md'), 'uncommitted');
+    await personGit(original.dir).raw(['worktree', 'add', '-q', join(root, 'hers'), '-b', 'hers']);
+    await cp(original.dir, join(root, 'copy', 'svc'), { recursive: true });
+    await cp(bed.worktreesDir, join(root, 'copy', 'worktrees'), { recursive: true });
+    const pointers = async () =>
+      Promise.all(
+        [join(tree, '.git'), join(root, 'hers', '.git'), join(original.gitDir, 'worktrees', 'feat', 'gitdir')].map(
+          (file) => readFile(file, 'utf8'),
+        ),
+      );
+    const before = await pointers();
+
+    using copy = await openRepository(original.git, join(root, 'copy', 'svc'));
+    await relinkWorktrees(copy, join(root, 'copy', 'worktrees'));
+    const copied = await openWorktree(copy, join(root, 'copy', 'worktrees'), 'feat');
+
+    expect(await pointers()).toEqual(before);
+    expect(await readFile(join(copied, 'draft.md'), 'utf8')).toBe('uncommitted');
+    expect((await personGit(copied).revparse(['--git-common-dir'])).trim()).toBe(copy.gitDir);
+    expect((await personGit(tree).status()).not_added).toEqual(['draft.md']);
   });
 });

@@ -15,7 +15,7 @@ import { type Repository, RepositoryProblem } from './repository.ts';
 import { branchRef } from './run.ts';
 import { isIndexable } from './tree-edit.ts';
 import { placeIndex, markSkipped } from './worktree-index.ts';
-import { linkWorktree } from './worktree-links.ts';
+import { linkWorktree, relink } from './worktree-links.ts';
 import { isWhole, worktreeGitDir } from './worktree-state.ts';
 
 export const MAX_FILE_BYTES = 1024 * 1024;
@@ -176,11 +176,10 @@ export async function listWorktrees(worktreesDir: string): Promise<Map<string, s
   return new Map(dirs.map(({ name }) => [name.replaceAll('+', '/'), join(worktreesDir, name)]));
 }
 
-/** Mends the two-way pointers after the data directory was moved. */
+/** Mends the two-way pointers after the data directory was moved or copied. One without a link is found so by its branch. */
 export async function relinkWorktrees(repository: Repository, worktreesDir: string): Promise<void> {
   const dirs = [...(await listWorktrees(worktreesDir)).values()];
   if (dirs.length === 0) return;
-  // 1: one of them has no link that could be mended; its branch finds it so.
-  await repository.git.run({ args: ['worktree', 'repair', ...dirs], gitDir: repository.gitDir, answers: [0, 1] });
+  await relink(repository, dirs);
   await fsyncPath(worktreesDir);
 }
