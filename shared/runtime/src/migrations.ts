@@ -11,6 +11,8 @@ import { withPgTransaction } from './transaction.ts';
 
 /** A migration may rewrite large tables, and other runners wait for it. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
+/** How often a start that migrations keep waiting says so. */
+const TELL_EVERY_MS = 5000;
 
 /** The database and the committed migrations contradict each other; nothing was changed. */
 export class MigrationProblem extends StartProblem {}
@@ -41,6 +43,7 @@ interface MigrateOptions {
   readonly schema: string;
   readonly migrations: readonly Migration[];
   readonly log: Pick<Logger, 'info'>;
+  readonly tellEveryMs?: number;
 }
 
 /**
@@ -49,18 +52,31 @@ interface MigrateOptions {
  * version may start, or go on, beside a newer one. Throws MigrationProblem for one that is unknown otherwise, edited or
  * half-applied; errors of `withPgTransaction` else.
  */
-export async function migrate({ pool, schema, migrations, log }: MigrateOptions): Promise<void> {
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const { pool, schema, migrations, log, tellEveryMs = TELL_EVERY_MS } = options;
   if (!/^[a-z][a-z0-9_]*$/.test(schema)) throw new MigrationProblem(`${schema} is not a plain schema name`);
   const applied: string[] = [];
+  let begun: string | null = null;
+  const telling = setInterval(() => {
+    if (begun === null)
+      log.info({ schema }, 'waiting for the database, or for another process that applies migrations');
+    else log.info({ schema, migration: begun }, 'a migration is being applied');
+  }, tellEveryMs);
   try {
     for (;;) {
-      const next = await withPgTransaction(pool, (tx) => applyNext(tx, schema, migrations), {
-        timeoutMs: MIGRATION_TIMEOUT_MS,
-      });
+      const next = await withPgTransaction(
+        pool,
+        (tx) => {
+          begun = null;
+          return applyNext(tx, { schema, migrations, begin: (migration) => (begun = migration) });
+        },
+        { timeoutMs: MIGRATION_TIMEOUT_MS },
+      );
       if (next === null) return;
       applied.push(next);
     }
   } finally {
+    clearInterval(telling);
     if (applied.length > 0) log.info({ schema, migrations: applied }, 'migrations applied');
   }
 }
@@ -84,8 +100,12 @@ export function readMigrations(schema: string, directory: string): Migration[] {
     .sort(byName);
 }
 
+interface NextMigration extends Pick<MigrateOptions, 'schema' | 'migrations'> {
+  readonly begin: (migration: string) => void;
+}
+
 /** Applies the oldest migration that is missing. Answers its name, or null when none is. */
-async function applyNext(tx: SqlClient, schema: string, migrations: readonly Migration[]): Promise<string | null> {
+async function applyNext(tx: SqlClient, { schema, migrations, begin }: NextMigration): Promise<string | null> {
   await tx.$executeRawUnsafe('SET LOCAL statement_timeout = 0');
   await tx.$executeRawUnsafe('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', `migrations of ${schema}`);
   const applied = await readApplied(tx, schema);
@@ -93,6 +113,7 @@ async function applyNext(tx: SqlClient, schema: string, migrations: readonly Mig
   const names = new Set(applied.map((row) => row.migration_name));
   const next = migrations.find(({ name }) => !names.has(name));
   if (!next) return null;
+  begin(next.name);
   const startedAt = new Date();
   // the schema is there, and IF NOT EXISTS asks for the right to create one all the same
   await tx.$executeRawUnsafe(next.sql.replace(`CREATE SCHEMA IF NOT EXISTS "${schema}";`, ''));

@@ -55,6 +55,17 @@ export function describeMigrations(name: string, open: () => Promise<Database>):
       await expect(database.pool.query(`SELECT * FROM "${schema}"."t"`)).resolves.toHaveProperty('rowCount', 4);
     });
 
+    test('a start tells which migration keeps it waiting', async () => {
+      write('1_init', `CREATE TABLE "${schema}"."t" ("id" int);`);
+      write('2_slow', `SELECT pg_sleep(0.5);`);
+      const told: unknown[] = [];
+      const log = { info: (...line: unknown[]) => told.push(line) };
+      const migrations = readMigrations(schema, directory);
+      await migrate({ pool: database.pool, schema, migrations, log, tellEveryMs: 50 });
+      expect(told).toContainEqual([{ schema, migration: '2_slow' }, 'a migration is being applied']);
+      expect(told.at(-1)).toEqual([{ schema, migrations: ['1_init', '2_slow'] }, 'migrations applied']);
+    });
+
     test('a migration that fails leaves nothing behind', async () => {
       write('1_init', `CREATE TABLE "${schema}"."t" ("id" int);`);
       write('2_bad', `CREATE TABLE "${schema}"."half" ("id" int); SELECT 1 / 0;`);
