@@ -185,6 +185,20 @@ describe('working trees', () => {
     expect((await personGit(join(root, 'moved', 'worktrees', 'feat')).status()).current).toBe('feat');
   });
 
+  it('mends what a person has elsewhere too when the repository was moved with its trees', async () => {
+    const { root, repository } = bed;
+    await createBranch(repository, { branch: 'feat', commit: await mustRead(repository, 'main'), at: AT });
+    await openWorktree(repository, bed.worktreesDir, 'feat');
+    await personGit(repository.dir).raw(['worktree', 'add', '-q', join(root, 'hers'), '-b', 'hers']);
+    await mkdir(join(root, 'moved'));
+    await rename(repository.dir, join(root, 'moved', 'svc'));
+    await rename(bed.worktreesDir, join(root, 'moved', 'worktrees'));
+    using moved = await openRepository(repository.git, join(root, 'moved', 'svc'));
+    await relinkWorktrees(moved, join(root, 'moved', 'worktrees'));
+    expect((await personGit(join(root, 'moved', 'worktrees', 'feat')).status()).current).toBe('feat');
+    expect((await personGit(join(root, 'hers')).status()).current).toBe('hers');
+  });
+
   it('takes nothing away from the original when a copy of the data directory is opened', async () => {
     const { root, repository: original } = bed;
     await createBranch(original, { branch: 'feat', commit: await mustRead(original, 'main'), at: AT });
