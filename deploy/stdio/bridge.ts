@@ -1,10 +1,12 @@
 /** Passes on what a client says on stdio to /mcp of the node, and what the node says to the client. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Door } from './door.ts';
+import { parsed } from '@svc/client/exchange.ts';
+import { isObject } from '@svc/gateway/domain/call-form.ts';
+import { ANSWER_WITHIN_MS, type Door } from './door.ts';
 import { follow } from './follow.ts';
 import { answerTo, errorLine, eventData, oneLine } from './frames.ts';
-import { createListenRelay } from './listening.ts';
+import { createListenRelay, createRelay } from './listening.ts';
 import { type ClientMessage, headersOf, readMessage } from './message.ts';
 import { createLegacySession, type LegacySession } from './session.ts';
 
@@ -37,9 +39,8 @@ const INVALID_REQUEST = -32_600;
 /** For what was asked before the client said its last word. */
 const LAST_ANSWERS_MS = 30_000;
 const GOODBYE_MS = 1000;
-/** Who takes connections and says nothing is no node, or one that stands still. */
-const ANSWER_WITHIN_MS = 21_000;
 const LISTEN = 'subscriptions/listen';
+const LISTEN_AGAIN_MS = 1000;
 /** What takes as long as a tool does, or as somebody listens. */
 const LASTING = new Set(['tools/call', LISTEN]);
 
@@ -93,7 +94,7 @@ export function createBridge({ door, write, warn }: BridgeParts): Bridge {
 
 /** One message and its answers; throws Error when nobody answers. */
 function passing(door: Door, session: LegacySession, write: (line: string) => void): Pass {
-  async function send(message: ClientMessage, { key, signal, tell }: Sending): Promise<Answer> {
+  async function send(message: ClientMessage, { key, signal, relay }: Sending): Promise<Answer> {
     const ofSession = message.isModern || message.method === 'initialize' ? {} : session.headers();
     const headers = { ...headersOf(message, key), ...ofSession };
     return door.exchange({
@@ -102,7 +103,7 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
       ...(LASTING.has(message.method) ? {} : { answerWithinMs: ANSWER_WITHIN_MS }),
       async read(reply) {
         if (!isEventStream(reply)) return { reply, text: await reply.text() };
-        if (reply.body !== null) for await (const data of eventData(reply.body)) tell(oneLine(data));
+        if (reply.body !== null) await relayStream(reply.body, relay);
         return { reply, text: '' };
       },
     });
@@ -118,30 +119,45 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
     return (await session.renew(stale, sending.signal)) ? send(message, sending) : answer;
   }
 
+  /** The end of a stream, as that of one with its credential, is nothing that a client sees here: it is asked why. */
   async function listen(message: ClientMessage, sending: Sending): Promise<Answer> {
-    const { take, isAnswered } = createListenRelay(sending.tell);
-    const relaying = { ...sending, tell: take };
-    const answer = await ask(message, relaying);
-    // The end of a connection, as that with a credential, is nothing that a client sees here: it is asked why.
-    return isAnswered() || !isEventStream(answer.reply) ? answer : ask(message, relaying);
+    for (;;) {
+      const answer = await ask(message, sending);
+      if (sending.relay.isAnswered() || !isEventStream(answer.reply)) return answer;
+      await sleep(LISTEN_AGAIN_MS, null, { signal: sending.signal, ref: false });
+    }
   }
 
   return async (message, signal) => {
-    const sending = { key: randomUUID(), signal, tell: write };
-    const { reply, text } = await (message.method === LISTEN ? listen : ask)(message, sending);
-    if (message.method === 'initialize' && reply.ok) session.opened(reply, text);
-    if (text === '' || message.kind === 'notification') return;
-    if (reply.headers.get('content-type')?.startsWith('application/json') !== true)
-      throw new Error(`what is at ${reply.url} answered ${reply.status} and no message`);
+    const isListen = message.method === LISTEN;
+    const relay = isListen ? createListenRelay(write) : createRelay(write);
+    const { reply, text } = await (isListen ? listen : ask)(message, { key: randomUUID(), signal, relay });
+    if (message.method === 'initialize' && reply.ok && isMessage(reply, text)) session.opened(reply, text);
+    if (message.kind === 'notification' || relay.isAnswered()) return;
+    if (message.kind === 'other' && text === '') return;
+    if (!isMessage(reply, text)) throw new Error(`what is at ${reply.url} answered ${reply.status} and no message`);
     write(reply.ok ? oneLine(text) : refusalOf(message, text));
   };
+}
+
+/** Up to the answer: what becomes of the connection after that is no reason to ask again. */
+async function relayStream(body: ReadableStream<Uint8Array>, relay: Sending['relay']): Promise<void> {
+  for await (const data of eventData(body)) {
+    relay.take(oneLine(data));
+    if (relay.isAnswered()) return;
+  }
+}
+
+/** Not a page of somebody on the way, and whole. */
+function isMessage({ headers }: Response, text: string): boolean {
+  return headers.get('content-type')?.startsWith('application/json') === true && isObject(parsed(text));
 }
 
 interface Sending {
   readonly key: string;
   readonly signal: AbortSignal;
   /** For the lines of a reply that is a stream. */
-  tell(line: string): void;
+  readonly relay: ReturnType<typeof createRelay>;
 }
 
 /** The node reads an id with the body, and refuses some before that; the client waits for the answer to its id. */

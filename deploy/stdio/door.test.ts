@@ -1,6 +1,6 @@
 /** What becomes of a request whose node is lost while it has it in hand. */
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { createBridge } from './bridge.ts';
@@ -50,6 +50,10 @@ const ACKNOWLEDGED = {
   params: { notifications: WANTED, _meta: SUBSCRIPTION },
 };
 
+const BYE = { jsonrpc: '2.0', id: 7, result: { resultType: 'complete', _meta: SUBSCRIPTION } };
+const ERROR = { code: -32_000, message: 'The credential is not valid.', data: { code: 'UNAUTHORIZED' } };
+const JSON_TYPE = { 'content-type': 'application/json' };
+
 /** What the client of such a stream hears, up to the answer to its request. */
 async function listen(door: Door): Promise<readonly unknown[]> {
   const heard: unknown[] = [];
@@ -60,32 +64,42 @@ async function listen(door: Door): Promise<readonly unknown[]> {
   return heard;
 }
 
-test('goes on as a stream of the newer era, whose client is told to read again what it wants to hear of', async () => {
-  const bye = { jsonrpc: '2.0', id: 7, result: { resultType: 'complete', _meta: SUBSCRIPTION } };
+/** Three times in a row: `end` is how the first two streams end, the third is answered with an error. */
+async function listenTwiceAgain(end: (request: IncomingMessage, response: ServerResponse) => void) {
   let asked = 0;
   const door = await doorTo((request, response) => {
     asked += 1;
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.write(`data: ${JSON.stringify(ACKNOWLEDGED)}\n\n`);
-    if (asked > 1) response.end(`data: ${JSON.stringify(bye)}\n\n`);
-    else setTimeout(() => request.socket.destroy(), 50);
+    if (asked > 2) response.writeHead(401, JSON_TYPE).end(JSON.stringify({ jsonrpc: '2.0', error: ERROR }));
+    else {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify(ACKNOWLEDGED)}\n\n`);
+      end(request, response);
+    }
   });
-  expect(await listen(door)).toEqual([
+  return listen(door);
+}
+
+test.each([
+  ['breaks', (request: IncomingMessage) => void setTimeout(() => request.socket.destroy(), 50)],
+  ['ends', (_request: IncomingMessage, response: ServerResponse) => void response.end()],
+  [
+    'ends with its result, because its node leaves',
+    (_request: IncomingMessage, response: ServerResponse) => void response.end(`data: ${JSON.stringify(BYE)}\n\n`),
+  ],
+])('goes on when its stream %s, and the client is told to read again what it wants to hear of', async (_how, end) => {
+  expect(await listenTwiceAgain(end)).toEqual([
     ACKNOWLEDGED,
     { jsonrpc: '2.0', method: 'notifications/tools/list_changed', params: { _meta: SUBSCRIPTION } },
     { jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri: URI, _meta: SUBSCRIPTION } },
-    bye,
+    { jsonrpc: '2.0', id: 7, error: ERROR },
   ]);
 });
 
-test('is answered with the reason when its stream ends without a result, as with a credential', async () => {
-  const error = { code: -32_000, message: 'The credential is not valid.', data: { code: 'UNAUTHORIZED' } };
-  let asked = 0;
+test('is over as a stream that listens to nothing', async () => {
+  const nothing = { ...ACKNOWLEDGED, params: { notifications: {}, _meta: SUBSCRIPTION } };
   const door = await doorTo((_request, response) => {
-    asked += 1;
-    const type = { 'content-type': asked > 1 ? 'application/json' : 'text/event-stream' };
-    if (asked > 1) response.writeHead(401, type).end(JSON.stringify({ jsonrpc: '2.0', error }));
-    else response.writeHead(200, type).end(`data: ${JSON.stringify(ACKNOWLEDGED)}\n\n`);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(`data: ${JSON.stringify(nothing)}\n\ndata: ${JSON.stringify(BYE)}\n\n`);
   });
-  expect(await listen(door)).toEqual([ACKNOWLEDGED, { jsonrpc: '2.0', id: 7, error }]);
+  expect(await listen(door)).toEqual([nothing, BYE]);
 });

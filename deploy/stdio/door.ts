@@ -32,6 +32,9 @@ export interface DoorParts {
   readonly withinMs: number;
 }
 
+/** Who takes connections and says nothing is no node, or one that stands still. */
+export const ANSWER_WITHIN_MS = 21_000;
+
 const PAUSE_MS = 50;
 /** How often a request that is lost with its node gets the whole time anew; one that ends its node each time is given up. */
 const MAX_LOST = 3;
@@ -64,10 +67,17 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
         try {
           const init = {
             ...request,
+            // What it leads to would be asked something else, with a GET, for as long as that goes on.
+            redirect: 'manual' as const,
             headers: { ...headers, ...request.headers },
             signal: endedBy(signal, answerWithinMs),
           };
-          return await read(await fetch(`${url}/mcp${query}`, init));
+          const reply = await fetch(`${url}/mcp${query}`, init);
+          if (isOfNobody(reply)) {
+            await reply.body?.cancel();
+            throw new Error(`what is there answered ${reply.status}`);
+          }
+          return await read(reply);
         } catch (error) {
           signal.throwIfAborted();
           drop(node);
@@ -83,6 +93,13 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
       if (joined !== null) drop(joined);
     },
   };
+}
+
+const NOBODY_BEHIND = new Set([502, 503, 504]);
+
+/** A proxy says so while there is no node behind it, or lost the one that it had handed the request to. */
+function isOfNobody({ status, headers }: Response): boolean {
+  return NOBODY_BEHIND.has(status) && headers.get('content-type')?.startsWith('application/json') !== true;
 }
 
 function endedBy(signal: AbortSignal, withinMs: number | undefined): AbortSignal {

@@ -1,32 +1,57 @@
-/** What a stream of the newer era tells, also when it is asked for again. */
+/** What the stream that answers a request tells, also when it is asked for again. */
 import { isObject } from '@svc/gateway/domain/call-form.ts';
 import { ALL_LISTS, honouredLists } from '@svc/gateway/domain/mcp-subscriptions.ts';
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 
-interface ListenRelay {
+interface Relay {
   take(line: string): void;
-  /** Its result was told. */
+  /** Its result, or why there is none, was told. */
   isAnswered(): boolean;
 }
 
-/**
- * For the lines of one request, however often it is sent. The client sees no end of the stream that was lost, and nobody
- * told what changed meanwhile: where the next one is acknowledged, it is told to read again.
- */
-export function createListenRelay(write: (line: string) => void): ListenRelay {
-  let [isAcknowledged, isAnswered] = [false, false];
+/** For the lines of one request that is answered once. */
+export function createRelay(write: (line: string) => void): Relay {
+  let isAnswered = false;
   return {
     take(line) {
-      const told = JSON.parse(line) as { readonly method?: unknown; readonly params?: unknown };
-      if (told.method === undefined) isAnswered = true;
-      if (told.method !== ACKNOWLEDGED || !isObject(told.params)) return write(line);
-      if (isAcknowledged) for (const notice of noticesOf(told.params)) write(notice);
-      else write(line);
-      isAcknowledged = true;
+      write(line);
+      isAnswered ||= read(line).method === undefined;
     },
     isAnswered: () => isAnswered,
   };
+}
+
+/**
+ * For the lines of one request, however often it is sent. The client sees no end of the stream that was lost, nor of one
+ * that its node ended when it left, and nobody told what changed meanwhile: where the next one is acknowledged, it is told
+ * to read again.
+ */
+export function createListenRelay(write: (line: string) => void): Relay {
+  let [isAcknowledged, isListened, isAnswered] = [false, false, false];
+  return {
+    take(line) {
+      const { method, params } = read(line);
+      if (method === undefined && isListened) return;
+      if (method === undefined) isAnswered = true;
+      if (method !== ACKNOWLEDGED || !isObject(params)) return write(line);
+      if (isAcknowledged) for (const notice of noticesOf(params)) write(notice);
+      else write(line);
+      isAcknowledged = true;
+      // What acknowledges nothing is answered at once.
+      isListened = isObject(params['notifications']) && Object.keys(params['notifications']).length > 0;
+    },
+    isAnswered: () => isAnswered,
+  };
+}
+
+interface Told {
+  readonly method?: unknown;
+  readonly params?: unknown;
+}
+
+function read(line: string): Told {
+  return JSON.parse(line) as Told;
 }
 
 /** Of all that was acknowledged. */

@@ -1,0 +1,76 @@
+/** What a client hears when somebody between it and the node answers, or the node's answer does not come whole. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { createBridge } from './bridge.ts';
+import { createDoor } from './door.ts';
+
+const WITHIN_MS = 300;
+const RESULT = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
+const JSON_TYPE = { 'content-type': 'application/json' };
+const STREAM_TYPE = { 'content-type': 'text/event-stream' };
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+/** All that a client hears of one request, whose attempts are answered in turn; the last one answers all further ones. */
+async function heardOf(answers: readonly Answer[]): Promise<readonly unknown[]> {
+  let asked = 0;
+  const server = createServer((request, response) => {
+    const answer = answers[asked] ?? answers.at(-1);
+    asked += 1;
+    answer?.(response, request);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const join = async () => ({ url, leave: () => {} });
+  const door = createDoor({ join, headers: {}, query: '', withinMs: WITHIN_MS });
+  const heard: unknown[] = [];
+  const bridge = createBridge({ door, write: (line) => heard.push(JSON.parse(line)), warn: () => {} });
+  bridge.take(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'svc_health' } }));
+  await expect.poll(() => heard.length, { timeout: 10_000 }).toBeGreaterThan(0);
+  // A second answer would come of a second attempt.
+  await sleep(2 * WITHIN_MS);
+  await bridge.end();
+  return heard;
+}
+
+test.each<[string, Answer, string]>([
+  ['a status alone', (response) => void response.writeHead(401).end(), '401'],
+  ['nothing at all', (response) => void response.writeHead(202).end(), '202'],
+  ['the way to somewhere else', (response) => void response.writeHead(302, { location: '/stay' }).end(), '302'],
+  ['half a message', (response) => void response.writeHead(200, JSON_TYPE).end(RESULT.slice(0, 12)), '200'],
+  ['no object', (response) => void response.writeHead(400, JSON_TYPE).end('"no"'), '400'],
+  ['a stream without an answer', (response) => void response.writeHead(200, STREAM_TYPE).end(':\n\n'), '200'],
+])('is told that there is no answer where %s comes', async (_what, answer, status) => {
+  expect(await heardOf([answer])).toEqual([
+    expect.objectContaining({
+      id: 1,
+      error: expect.objectContaining({ message: expect.stringContaining(`answered ${status} and no message`) }),
+    }),
+  ]);
+});
+
+test('is not told of a proxy that has no node behind it for a moment', async () => {
+  const away: Answer = (response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('Bad Gateway');
+  const there: Answer = (response) => void response.writeHead(200, JSON_TYPE).end(RESULT);
+  expect(await heardOf([away, there])).toEqual([JSON.parse(RESULT)]);
+  expect(await heardOf([away])).toEqual([
+    expect.objectContaining({
+      error: expect.objectContaining({ message: expect.stringContaining('what is there answered 502') }),
+    }),
+  ]);
+});
+
+test('hears an answer once whose connection breaks after it', async () => {
+  const broken: Answer = (response, request) => {
+    response.writeHead(200, STREAM_TYPE).write(`data: ${RESULT}\n\n`);
+    setTimeout(() => request.socket.destroy(), 50);
+  };
+  expect(await heardOf([broken])).toEqual([JSON.parse(RESULT)]);
+});
