@@ -34,7 +34,7 @@ export async function follow({ door, session, write, signal }: Followed): Promis
         request,
         signal,
         async read(reply) {
-          pauseMs = reply.ok || reply.status === 404 ? AGAIN_MS : Math.min(2 * pauseMs, AGAIN_AT_MOST_MS);
+          pauseMs = reply.ok ? AGAIN_MS : Math.min(2 * pauseMs, AGAIN_AT_MOST_MS);
           if (reply.ok && reply.body !== null) {
             began();
             for await (const data of eventData(reply.body)) write(oneLine(data));
@@ -43,7 +43,7 @@ export async function follow({ door, session, write, signal }: Followed): Promis
         },
       })
       .catch(() => false);
-    if (isForgotten) await session.renew(stale, signal).catch(() => false);
+    if (isForgotten && (await session.renew(stale, signal).catch(() => false))) pauseMs = AGAIN_MS;
     await sleep(pauseMs, null, { signal, ref: false }).catch(() => {});
   }
 }

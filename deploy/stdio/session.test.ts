@@ -3,16 +3,18 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBridge } from './bridge.ts';
 import { createDoor } from './door.ts';
 
 const REVISION = '2025-06-18';
 const WITHIN_MS = 300;
+const URI = 'brain:///svc/notes/tide.md';
 
 interface Asked {
   readonly id?: number;
   readonly method: string;
+  readonly params?: { readonly uri?: string };
 }
 
 /** Knows its sessions as a node does; `forget` is what its end and the start of another come to. */
@@ -20,7 +22,13 @@ async function nodeWithSessions() {
   const sessions = new Set<string>();
   let opened = 0;
   let mayOpen: (request: IncomingMessage) => Promise<boolean> = async () => true;
-  const answer = async ({ id, method }: Asked, request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  let busy = 0;
+  const wanted = new Map<string, unknown[]>();
+  const answer = async (
+    { id, method, params }: Asked,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> => {
     const name = request.headers['mcp-session-id'];
     const reply = (status: number, fields: object, headers = {}): void => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
@@ -33,6 +41,10 @@ async function nodeWithSessions() {
     }
     if (typeof name !== 'string') return reply(400, { error: { code: -32_600, message: 'Send initialize first.' } });
     if (!sessions.has(name)) return reply(404, { error: { code: -32_001, message: 'Gone.' } });
+    if (method === 'resources/subscribe') {
+      if ((busy -= 1) >= 0) return reply(503, { error: { code: -32_000, message: 'Not now.' } });
+      wanted.set(name, [...(wanted.get(name) ?? []), params?.uri]);
+    }
     if (id === undefined) response.writeHead(202).end();
     else reply(200, { result: {} });
   };
@@ -50,6 +62,10 @@ async function nodeWithSessions() {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     forget: () => sessions.clear(),
     opened: () => opened,
+    /** URIs that its latest session wants to hear of. */
+    wanted: () => wanted.get(`s${opened}`),
+    /** So many subscriptions are refused for now. */
+    refuseSubscriptions: (count: number): void => void (busy = count),
     /** What each `initialize` waits for; false: it is not answered. */
     openWhen: (judge: typeof mayOpen): void => void (mayOpen = judge),
   };
@@ -70,6 +86,8 @@ async function connectedClient(url: string) {
   await answerTo(0);
   return {
     ask: (id: number): void => say({ id, method: 'tools/list' }),
+    subscribe: (id: number, uri: string): void => say({ id, method: 'resources/subscribe', params: { uri } }),
+    answered: (): readonly unknown[] => heard,
     heard: async (id: number): Promise<unknown> => {
       await answerTo(id);
       return heard.find((one) => (one as Asked).id === id);
@@ -108,4 +126,47 @@ test('is opened by a later request when it could not be when it was lost', async
   node.openWhen(async () => true);
   client.ask(2);
   expect(await client.heard(2)).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
+});
+
+test('keeps a subscription that the next node refuses for now', async () => {
+  const node = await nodeWithSessions();
+  const client = await connectedClient(node.url);
+  client.subscribe(1, URI);
+  await client.heard(1);
+  node.forget();
+  node.refuseSubscriptions(1);
+  client.ask(2);
+  expect(await client.heard(2)).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
+  expect(node.opened()).toBe(2);
+  expect(node.wanted()).toEqual([URI]);
+});
+
+test('is not taken for one that is as it was while a subscription is refused', async () => {
+  const node = await nodeWithSessions();
+  const client = await connectedClient(node.url);
+  client.subscribe(1, URI);
+  await client.heard(1);
+  node.forget();
+  node.refuseSubscriptions(Number.POSITIVE_INFINITY);
+  client.ask(2);
+  expect(await client.heard(2)).toMatchObject({ error: { message: expect.stringContaining('with 503') } });
+  node.refuseSubscriptions(0);
+  client.ask(3);
+  expect(await client.heard(3)).toEqual({ jsonrpc: '2.0', id: 3, result: {} });
+  expect(node.wanted()).toEqual([URI]);
+});
+
+test('is not waited for without end where who is asked to open it says nothing', async () => {
+  const ofSignals = AbortSignal.timeout.bind(AbortSignal);
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => ofSignals(ms / 100));
+  onTestFinished(() => void vi.restoreAllMocks());
+  const node = await nodeWithSessions();
+  const client = await connectedClient(node.url);
+  node.forget();
+  node.openWhen(() => Promise.resolve(false));
+  client.ask(1);
+  client.ask(2);
+  await expect
+    .poll(() => client.answered(), { timeout: 10_000 })
+    .toEqual(expect.arrayContaining([expect.objectContaining({ id: 1 }), expect.objectContaining({ id: 2 })]));
 });

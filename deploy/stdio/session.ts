@@ -1,5 +1,6 @@
 /** The session of a client of the earlier era: opened by its own `initialize`, and opened again when the node forgot it. */
-import type { Door } from './door.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ANSWER_WITHIN_MS, type Door } from './door.ts';
 import { type ClientMessage, headersOf } from './message.ts';
 
 export interface LegacySession {
@@ -21,6 +22,17 @@ export interface LegacySession {
 
 const SESSION_HEADER = 'mcp-session-id';
 
+/** A limit that is reached, a service that does not answer. */
+const NOT_NOW = new Set([429, 503]);
+const MAX_SAID = 3;
+const SAY_AGAIN_MS = 500;
+const SAY_AGAIN_AT_MOST_MS = 10_000;
+
+interface Said {
+  readonly reply: Response;
+  readonly text: string;
+}
+
 interface OpenSession {
   readonly name: string;
   readonly revision: string;
@@ -31,14 +43,27 @@ export function createLegacySession(door: Door): LegacySession {
   const said = rememberSaid();
   let renewing: Promise<boolean> | null = null;
 
+  /** What is refused for now is said again after a while: nobody else would, and what was subscribed to is not heard of. */
+  async function say(message: ClientMessage, to: OpenSession | null, signal: AbortSignal): Promise<Said> {
+    const headers: Record<string, string> = { ...headersOf(message, ''), ...headersIn(to) };
+    const request = { method: 'POST' as const, body: message.text, headers };
+    const read = async (reply: Response) => ({ reply, text: await reply.text() });
+    for (let count = 1; ; count += 1) {
+      const answer = await door.exchange({ request, signal, answerWithinMs: ANSWER_WITHIN_MS, read });
+      if (!NOT_NOW.has(answer.reply.status) || count === MAX_SAID) return answer;
+      await sleep(pauseMs(answer.reply), null, { signal, ref: false });
+    }
+  }
+
   /** The old one stays until the new one is as it was: what is asked with its name is told again that it is gone. */
   async function again(signal: AbortSignal): Promise<boolean> {
     let fresh: OpenSession | null = null;
     for (const message of said.again()) {
-      const headers: Record<string, string> = { ...headersOf(message, ''), ...headersIn(fresh) };
-      const request = { method: 'POST' as const, body: message.text, headers };
-      const read = async (reply: Response) => ({ reply, text: await reply.text() });
-      const { reply, text } = await door.exchange({ request, signal, read });
+      const { reply, text } = await say(message, fresh, signal);
+      if (NOT_NOW.has(reply.status))
+        throw new Error(
+          `the session cannot be opened anew yet: the node answered ${message.method} with ${reply.status}`,
+        );
       if (message.method === 'initialize') fresh = reply.ok ? sessionIn(reply, text) : null;
       if (fresh === null) return false;
     }
@@ -65,6 +90,11 @@ export function createLegacySession(door: Door): LegacySession {
     name: () => open?.name ?? null,
     wanted: said.wanted,
   };
+}
+
+function pauseMs({ headers }: Response): number {
+  const seconds = Number(headers.get('retry-after'));
+  return Math.min(Math.max(seconds > 0 ? seconds * 1000 : 0, SAY_AGAIN_MS), SAY_AGAIN_AT_MOST_MS);
 }
 
 function headersIn(session: OpenSession | null): Record<string, string> {
