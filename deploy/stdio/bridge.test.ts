@@ -56,6 +56,26 @@ test.each<[string, Answer, string]>([
   ]);
 });
 
+test.each<[string, Answer]>([
+  ['each time on the way back', (_response, request) => void request.socket.destroy()],
+  ['in part', (response) => void response.writeHead(200, JSON_TYPE).end(RESULT.slice(0, 12))],
+])('is told that a call may have taken effect whose answer is lost %s, and its key', async (_how, answer) => {
+  const keys: unknown[] = [];
+  const noting: Answer = (response, request) => {
+    keys.push(request.headers['idempotency-key']);
+    answer(response, request);
+  };
+  const heard = await heardOf([noting]);
+  expect(heard).toMatchObject([{ id: 1, error: { data: { code: 'E_OUTCOME_UNKNOWN', idempotencyKey: keys[0] } } }]);
+  expect(new Set(keys).size).toBe(1);
+  expect(keys[0]).toEqual(expect.any(String));
+});
+
+test('is told that nobody is there for a call that never arrived', async () => {
+  const refused: Answer = (response) => void response.writeHead(401).end();
+  expect(await heardOf([refused])).toMatchObject([{ error: { data: { code: 'SERVICE_UNAVAILABLE' } } }]);
+});
+
 test('is not told of a proxy that has no node behind it for a moment', async () => {
   const away: Answer = (response) => void response.writeHead(502, { 'content-type': 'text/html' }).end('Bad Gateway');
   const there: Answer = (response) => void response.writeHead(200, JSON_TYPE).end(RESULT);

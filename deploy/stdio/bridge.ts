@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parsed } from '@svc/client/exchange.ts';
 import { isObject } from '@svc/gateway/domain/call-form.ts';
-import { ANSWER_WITHIN_MS, type Door } from './door.ts';
+import { ANSWER_WITHIN_MS, type Door, NoAnswer } from './door.ts';
 import { follow } from './follow.ts';
 import { answerTo, errorLine, eventData, oneLine } from './frames.ts';
 import { createListenRelay, createRelay } from './listening.ts';
-import { type ClientMessage, headersOf, readMessage } from './message.ts';
+import { type ClientMessage, headersOf, ownKey, readMessage } from './message.ts';
 import { createLegacySession, type LegacySession } from './session.ts';
 
 interface Bridge {
@@ -25,7 +25,8 @@ interface BridgeParts {
   readonly warn: (sentence: string) => void;
 }
 
-type Pass = (message: ClientMessage, signal: AbortSignal) => Promise<void>;
+/** `key`: under which a call takes effect once. */
+type Pass = (message: ClientMessage, key: string, signal: AbortSignal) => Promise<void>;
 
 interface InHand {
   readonly message: ClientMessage;
@@ -54,16 +55,17 @@ export function createBridge({ door, write, warn }: BridgeParts): Bridge {
   let following: Promise<void> | null = null;
 
   async function handle(message: ClientMessage, after: Promise<void>, signal: AbortSignal): Promise<void> {
+    const key = randomUUID();
     try {
       await after;
-      await pass(message, signal);
+      await pass(message, key, signal);
       if (message.method === 'initialize' && session.name() !== null)
         following ??= follow({ door, session, write, signal: ending.signal });
     } catch (error) {
       if (signal.aborted) return;
       const reason = error instanceof Error ? error.message : String(error);
       warn(reason);
-      if (message.kind === 'request') write(errorLine(message.id, SERVER_ERROR, reason, 'SERVICE_UNAVAILABLE'));
+      if (message.kind === 'request') write(unanswered(message, key, error, reason));
     }
   }
 
@@ -128,16 +130,29 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
     }
   }
 
-  return async (message, signal) => {
+  return async (message, key, signal) => {
     const isListen = message.method === LISTEN;
     const relay = isListen ? createListenRelay(write) : createRelay(write);
-    const { reply, text } = await (isListen ? listen : ask)(message, { key: randomUUID(), signal, relay });
+    const { reply, text } = await (isListen ? listen : ask)(message, { key, signal, relay });
     if (message.method === 'initialize' && reply.ok && isMessage(reply, text)) session.opened(reply, text);
     if (message.kind === 'notification' || relay.isAnswered()) return;
     if (message.kind === 'other' && text === '') return;
-    if (!isMessage(reply, text)) throw new Error(`what is at ${reply.url} answered ${reply.status} and no message`);
+    if (!isMessage(reply, text)) throw noMessage(reply);
     write(reply.ok ? oneLine(text) : refusalOf(message, text));
   };
+}
+
+/** Who asked for a change, and would ask again, is told that it may have happened. */
+function unanswered({ id, method, params }: ClientMessage, key: string, error: unknown, reason: string): string {
+  if (method !== 'tools/call' || !(error instanceof NoAnswer && error.mayHaveArrived))
+    return errorLine(id, SERVER_ERROR, reason, 'SERVICE_UNAVAILABLE');
+  const sentence = `${reason}; the call may have taken effect, and does so once under the same _meta.idempotencyKey`;
+  return errorLine(id, SERVER_ERROR, sentence, 'E_OUTCOME_UNKNOWN', { idempotencyKey: ownKey(params) ?? key });
+}
+
+/** Somebody who asks for something else, or for another address, has passed nothing on. */
+function noMessage({ status, url }: Response): NoAnswer {
+  return new NoAnswer(`what is at ${url} answered ${status} and no message`, status < 300 || status >= 500);
 }
 
 /** Up to the answer: what becomes of the connection after that is no reason to ask again. */

@@ -1,5 +1,6 @@
 /** The way to /mcp of whichever node there is now; what is lost with a node is sent again to the next one. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { lossOf } from '@svc/client/exchange.ts';
 import { reasonOf } from '@svc/runtime/start-problem.ts';
 import type { FoundNode } from './find-node.ts';
 
@@ -18,8 +19,18 @@ interface Exchange<Read> {
   read(reply: Response): Promise<Read>;
 }
 
+export class NoAnswer extends Error {
+  /** What was asked for may have been done. */
+  readonly mayHaveArrived: boolean;
+
+  constructor(message: string, mayHaveArrived: boolean, cause?: unknown) {
+    super(message, { cause });
+    this.mayHaveArrived = mayHaveArrived;
+  }
+}
+
 export interface Door {
-  /** Throws the reason of the signal, or Error when no node answers in time. */
+  /** Throws the reason of the signal, or NoAnswer when no node answers in time. */
   exchange<Read>(exchange: Exchange<Read>): Promise<Read>;
   leave(): void;
 }
@@ -60,31 +71,25 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
     async exchange({ request, signal, answerWithinMs, read }) {
       let endsAt = performance.now() + withinMs;
       let lost = 0;
+      let mayHaveArrived = false;
       for (;;) {
         signal.throwIfAborted();
         const node = current();
-        const { url } = await node;
+        const { url } = await node.catch((error: unknown) => {
+          throw new NoAnswer(error instanceof Error ? error.message : String(error), mayHaveArrived, error);
+        });
         try {
-          const init = {
-            ...request,
-            // What it leads to would be asked something else, with a GET, for as long as that goes on.
-            redirect: 'manual' as const,
-            headers: { ...headers, ...request.headers },
-            signal: endedBy(signal, answerWithinMs),
-          };
-          const reply = await fetch(`${url}/mcp${query}`, init);
-          if (isOfNobody(reply)) {
-            await reply.body?.cancel();
-            throw new Error(`what is there answered ${reply.status}`);
-          }
-          return await read(reply);
+          const ended = endedBy(signal, answerWithinMs);
+          const all = { ...request, headers: { ...headers, ...request.headers } };
+          return await read(await replyTo(`${url}/mcp${query}`, all, ended));
         } catch (error) {
           signal.throwIfAborted();
           drop(node);
+          mayHaveArrived ||= lossOf(error, url).sent;
           // However long a node had it in hand: the search for the next one begins now.
           if (isLost(error) && (lost += 1) <= MAX_LOST) endsAt = performance.now() + withinMs;
           if (performance.now() > endsAt)
-            throw new Error(`no node answers at ${url}: ${reasonOf(beneath(error))}`, { cause: error });
+            throw new NoAnswer(`no node answers at ${url}: ${reasonOf(beneath(error))}`, mayHaveArrived, error);
           await sleep(PAUSE_MS);
         }
       }
@@ -93,6 +98,14 @@ export function createDoor({ join, headers, query, withinMs }: DoorParts): Door 
       if (joined !== null) drop(joined);
     },
   };
+}
+
+async function replyTo(url: string, request: DoorRequest, signal: AbortSignal): Promise<Response> {
+  // What a redirect leads to would be asked something else, with a GET, for as long as that goes on.
+  const reply = await fetch(url, { ...request, redirect: 'manual', signal });
+  if (!isOfNobody(reply)) return reply;
+  await reply.body?.cancel();
+  throw new Error(`what is there answered ${reply.status}`);
 }
 
 const NOBODY_BEHIND = new Set([502, 503, 504]);

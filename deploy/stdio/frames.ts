@@ -72,6 +72,7 @@ export function answerTo(id: unknown, json: string): string {
   return JSON.stringify({ ...message, id: message.id ?? id });
 }
 
-export function errorLine(id: unknown, code: number, message: string, ours: string): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data: { code: ours } } });
+/** `more`: beside our code in its data. */
+export function errorLine(id: unknown, code: number, message: string, ours: string, more: object = {}): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data: { code: ours, ...more } } });
 }

@@ -39,10 +39,11 @@ export function headersOf({ isModern, method, params }: ClientMessage, key: stri
     'content-type': 'application/json',
     accept: 'application/json, text/event-stream',
     ...(isModern ? mirroredHeaders(method, params) : {}),
-    ...(method === 'tools/call' && !hasOwnKey(params) ? { 'idempotency-key': key } : {}),
+    ...(method === 'tools/call' && ownKey(params) === undefined ? { 'idempotency-key': key } : {}),
   };
 }
 
-function hasOwnKey({ _meta }: Readonly<Record<string, unknown>>): boolean {
-  return isObject(_meta) && _meta['idempotencyKey'] !== undefined;
+/** Under which the client itself wants a call to take effect once. */
+export function ownKey({ _meta }: ClientMessage['params']): unknown {
+  return isObject(_meta) ? _meta['idempotencyKey'] : undefined;
 }

@@ -83,7 +83,8 @@ function tlsProblemOf(code: string | null, message: string): string | null {
   return NO_TLS.test(code) ? 'it does not speak TLS' : null;
 }
 
-function lossOf(error: unknown, url: string): Pick<Unanswered, 'sent' | 'isStrange' | 'reason'> {
+/** What became of a request for which `fetch` threw. */
+export function lossOf(error: unknown, url: string): Pick<Unanswered, 'sent' | 'isStrange' | 'reason'> {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = isFields(cause) && typeof cause.code === 'string' ? cause.code : null;
   const told = code === null ? undefined : NOT_SENT[code];
