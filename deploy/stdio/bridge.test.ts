@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createBridge } from './bridge.ts';
@@ -12,15 +13,19 @@ const RESULT = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
 const JSON_TYPE = { 'content-type': 'application/json' };
 const STREAM_TYPE = { 'content-type': 'text/event-stream' };
 
+const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'svc_health' } });
+
 type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
-/** All that a client hears of one request, whose attempts are answered in turn; the last one answers all further ones. */
-async function heardOf(answers: readonly Answer[]): Promise<readonly unknown[]> {
-  let asked = 0;
+/** The requests to a node that answers them in turn; the last answer is that to all further ones. */
+async function startBridge(answers: readonly Answer[]) {
+  const seen: string[] = [];
   const server = createServer((request, response) => {
-    const answer = answers[asked] ?? answers.at(-1);
-    asked += 1;
-    answer?.(response, request);
+    const answer = answers[seen.length] ?? answers.at(-1);
+    void text(request).then((body) => {
+      seen.push(body);
+      answer?.(response, request);
+    });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -32,7 +37,13 @@ async function heardOf(answers: readonly Answer[]): Promise<readonly unknown[]> 
   const door = createDoor({ join, headers: {}, query: '', withinMs: WITHIN_MS });
   const heard: unknown[] = [];
   const bridge = createBridge({ door, write: (line) => heard.push(JSON.parse(line)), warn: () => {} });
-  bridge.take(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'svc_health' } }));
+  return { bridge, heard, seen };
+}
+
+/** All that a client hears of one request. */
+async function heardOf(answers: readonly Answer[]): Promise<readonly unknown[]> {
+  const { bridge, heard } = await startBridge(answers);
+  bridge.take(CALL);
   await expect.poll(() => heard.length, { timeout: 10_000 }).toBeGreaterThan(0);
   // A second answer would come of a second attempt.
   await sleep(2 * WITHIN_MS);
@@ -93,4 +104,27 @@ test('hears an answer once whose connection breaks after it', async () => {
     setTimeout(() => request.socket.destroy(), 50);
   };
   expect(await heardOf([broken])).toEqual([JSON.parse(RESULT)]);
+});
+
+test('gets nothing done any more that it cancelled while no node was there, and the node is told of it', async () => {
+  let isThere = false;
+  const { bridge, heard, seen } = await startBridge([
+    (response, request) => {
+      if (!isThere) request.socket.destroy();
+      else response.writeHead(202).end();
+    },
+  ]);
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } };
+  bridge.take(CALL);
+  await expect.poll(() => seen.length).toBeGreaterThan(0);
+  bridge.take(JSON.stringify(cancel));
+  // One that was on its way already is lost.
+  await sleep(WITHIN_MS / 3);
+  const before = seen.length;
+  isThere = true;
+  await expect.poll(() => seen.slice(before)).toContain(JSON.stringify(cancel));
+  await sleep(WITHIN_MS);
+  await bridge.end();
+  expect(seen.slice(before).filter((body) => body === CALL)).toEqual([]);
+  expect(heard).toEqual([]);
 });

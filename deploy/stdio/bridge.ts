@@ -46,8 +46,8 @@ const LISTEN_AGAIN_MS = 1000;
 const LASTING = new Set(['tools/call', LISTEN]);
 
 export function createBridge({ door, write, warn }: BridgeParts): Bridge {
-  const session = createLegacySession(door);
   const ending = new AbortController();
+  const session = createLegacySession(door, ending.signal);
   const pass = passing(door, session, write);
   const inHand = new Set<InHand>();
   /** What opens a session and what is only told keep their place in the order. */
@@ -118,7 +118,7 @@ function passing(door: Door, session: LegacySession, write: (line: string) => vo
     const answer = await send(message, sending);
     if (answer.reply.status !== 404 || stale === null) return answer;
     // Begun anew once: a session that is forgotten at once is no session.
-    return (await session.renew(stale, sending.signal)) ? send(message, sending) : answer;
+    return (await session.renew(stale)) ? send(message, sending) : answer;
   }
 
   /** The end of a stream, as that of one with its credential, is nothing that a client sees here: it is asked why. */
@@ -190,13 +190,13 @@ function isEventStream({ headers }: Response): boolean {
   return headers.get('content-type')?.startsWith('text/event-stream') === true;
 }
 
-/** A request of the newer era is cancelled by ending its connection; one of the earlier by telling so. */
+/** What is cancelled is not sent again. In the newer era the end of its connection says so, in the earlier one a message too. */
 function cancels({ method, params }: ClientMessage, inHand: ReadonlySet<InHand>): boolean {
   if (method !== 'notifications/cancelled') return false;
   const found = [...inHand].find(({ message }) => message.kind === 'request' && message.id === params['requestId']);
-  if (found?.message.isModern !== true) return false;
+  if (found === undefined || found.message.method === 'initialize') return false;
   found.ender.abort();
-  return true;
+  return found.message.isModern;
 }
 
 async function leaveSession(door: Door, session: LegacySession): Promise<void> {

@@ -43,7 +43,7 @@ export async function follow({ door, session, write, signal }: Followed): Promis
         },
       })
       .catch(() => false);
-    if (isForgotten && (await session.renew(stale, signal).catch(() => false))) pauseMs = AGAIN_MS;
+    if (isForgotten && (await session.renew(stale).catch(() => false))) pauseMs = AGAIN_MS;
     await sleep(pauseMs, null, { signal, ref: false }).catch(() => {});
   }
 }

@@ -86,6 +86,7 @@ async function connectedClient(url: string) {
   await answerTo(0);
   return {
     ask: (id: number): void => say({ id, method: 'tools/list' }),
+    cancel: (requestId: number): void => say({ method: 'notifications/cancelled', params: { requestId } }),
     subscribe: (id: number, uri: string): void => say({ id, method: 'resources/subscribe', params: { uri } }),
     answered: (): readonly unknown[] => heard,
     heard: async (id: number): Promise<unknown> => {
@@ -95,25 +96,42 @@ async function connectedClient(url: string) {
   };
 }
 
+/** `opening`: it is asked to open one; `goOn`: it does. */
+function holdOpening(node: Pick<Awaited<ReturnType<typeof nodeWithSessions>>, 'openWhen'>) {
+  const [asked, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  node.openWhen(async () => {
+    asked.resolve();
+    await held.promise;
+    return true;
+  });
+  return { opening: asked.promise, goOn: held.resolve };
+}
+
 test('is opened anew once for all who ask meanwhile', async () => {
   const node = await nodeWithSessions();
   const client = await connectedClient(node.url);
   node.forget();
-  let isOpening = (): void => {};
-  const opening = new Promise<void>((resolve) => (isOpening = resolve));
-  let goOn = (): void => {};
-  const held = new Promise<void>((resolve) => (goOn = resolve));
-  node.openWhen(async () => {
-    isOpening();
-    await held;
-    return true;
-  });
+  const { opening, goOn } = holdOpening(node);
   client.ask(1);
   await opening;
   client.ask(2);
   setTimeout(goOn, 100);
   for (const id of [1, 2]) expect(await client.heard(id)).toEqual({ jsonrpc: '2.0', id, result: {} });
   expect(node.opened()).toBe(2);
+});
+
+test('is opened for the others when who asked first cancels', async () => {
+  const node = await nodeWithSessions();
+  const client = await connectedClient(node.url);
+  node.forget();
+  const { opening, goOn } = holdOpening(node);
+  client.ask(1);
+  await opening;
+  client.ask(2);
+  client.cancel(1);
+  setTimeout(goOn, 100);
+  expect(await client.heard(2)).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
+  expect(client.answered()).not.toContainEqual(expect.objectContaining({ id: 1 }));
 });
 
 test('is opened by a later request when it could not be when it was lost', async () => {

@@ -13,7 +13,7 @@ export interface LegacySession {
   /** Resolves once it is not being opened anew, whatever came of that. */
   settled(): Promise<void>;
   /** Opens it anew with what it was opened with before; false = there is nothing to open, or it was refused. */
-  renew(stale: string | null, signal: AbortSignal): Promise<boolean>;
+  renew(stale: string | null): Promise<boolean>;
   /** Its name, or null. */
   name(): string | null;
   /** The files that the client wants to hear of. */
@@ -38,13 +38,14 @@ interface OpenSession {
   readonly revision: string;
 }
 
-export function createLegacySession(door: Door): LegacySession {
+/** `signal`: of the end of all; who asked first and cancels does not take the session from the others. */
+export function createLegacySession(door: Door, signal: AbortSignal): LegacySession {
   let open: OpenSession | null = null;
   const said = rememberSaid();
   let renewing: Promise<boolean> | null = null;
 
   /** What is refused for now is said again after a while: nobody else would, and what was subscribed to is not heard of. */
-  async function say(message: ClientMessage, to: OpenSession | null, signal: AbortSignal): Promise<Said> {
+  async function say(message: ClientMessage, to: OpenSession | null): Promise<Said> {
     const headers: Record<string, string> = { ...headersOf(message, ''), ...headersIn(to) };
     const request = { method: 'POST' as const, body: message.text, headers };
     const read = async (reply: Response) => ({ reply, text: await reply.text() });
@@ -56,10 +57,10 @@ export function createLegacySession(door: Door): LegacySession {
   }
 
   /** The old one stays until the new one is as it was: what is asked with its name is told again that it is gone. */
-  async function again(signal: AbortSignal): Promise<boolean> {
+  async function again(): Promise<boolean> {
     let fresh: OpenSession | null = null;
     for (const message of said.again()) {
-      const { reply, text } = await say(message, fresh, signal);
+      const { reply, text } = await say(message, fresh);
       if (NOT_NOW.has(reply.status))
         throw new Error(
           `the session cannot be opened anew yet: the node answered ${message.method} with ${reply.status}`,
@@ -80,11 +81,11 @@ export function createLegacySession(door: Door): LegacySession {
     async settled() {
       await renewing?.catch(() => {});
     },
-    async renew(stale, signal) {
+    async renew(stale) {
       if (said.again().length === 0) return false;
       // Another request has renewed it already.
       if (open !== null && open.name !== stale) return true;
-      renewing ??= again(signal).finally(() => (renewing = null));
+      renewing ??= again().finally(() => (renewing = null));
       return renewing;
     },
     name: () => open?.name ?? null,
