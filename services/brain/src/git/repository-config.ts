@@ -2,7 +2,7 @@
 import { lstat, mkdir, open, readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { TEMP_PREFIX } from '../files/staged-contents.ts';
-import { fsyncPath, readTextIfPresent } from '../files/fsync.ts';
+import { fsyncPath, ignoreAbsent, readTextIfPresent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
 /**
@@ -58,6 +58,8 @@ export async function configurationProblem(git: Git, gitDir: string): Promise<st
   for (const place of places) {
     if (leadsElsewhere(gitDir, place)) return `the file ${join(place, COMMON_DIR)} has git read another configuration`;
   }
+  const remote = await remoteLikeAddress(gitDir);
+  if (remote !== null) return `the file ${remote} has git take an address for another one`;
   for (const file of configFiles(gitDir, places)) {
     const { stdout } = await git.run({ args: ['config', '--file', file, '--no-includes', '--null', '--list'], gitDir });
     for (const entry of stdout.toString('utf8').split('\0')) {
@@ -68,10 +70,27 @@ export async function configurationProblem(git: Git, gitDir: string): Promise<st
   return null;
 }
 
+/** Where git looked for remotes before they were in the configuration; it still does, for what has no slash. */
+const REMOTE_FOLDERS = ['remotes', 'branches'];
+
+/** An ssh address may have no slash (`git@host:repo`), and goes by a file of that name. */
+async function remoteLikeAddress(gitDir: string): Promise<string | null> {
+  for (const folder of REMOTE_FOLDERS) {
+    const found = (await namesIn(join(gitDir, folder))).find((name) => name.includes(':'));
+    if (found !== undefined) return join(folder, found);
+  }
+  return null;
+}
+
 /** Of the repository itself, and of each working tree that is linked to it, below `gitDir`. */
 async function configPlaces(gitDir: string): Promise<string[]> {
-  const worktrees = await readdir(join(gitDir, 'worktrees')).catch(() => []);
+  const worktrees = await namesIn(join(gitDir, 'worktrees'));
   return ['', ...worktrees.map((name) => join('worktrees', name))];
+}
+
+/** Git opens the files of a directory also where nobody may list them. */
+async function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: unknown) => ignoreAbsent(error) ?? []);
 }
 
 function configFiles(gitDir: string, places: readonly string[]): string[] {

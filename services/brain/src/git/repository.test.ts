@@ -120,6 +120,15 @@ describe('openRepository', () => {
     expect(await reason()).toBe('configuration');
   });
 
+  it.each(['remotes', 'branches'])('refuses a file in %s that is named like an address', async (folder) => {
+    const place = join(bed.repository.gitDir, folder);
+    await mkdir(place);
+    await writeFile(join(place, 'origin'), 'URL: https://host.example/o/r.git\n');
+    (await open())[Symbol.dispose]();
+    await writeFile(join(place, 'git@host:r.git'), 'URL: /elsewhere\n');
+    expect(await reason()).toBe('configuration');
+  });
+
   it("takes a person's ordinary settings", async () => {
     const person = personGit(bed.repository.dir);
     await person.addConfig('user.name', 'Person');
