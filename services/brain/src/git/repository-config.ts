@@ -47,6 +47,8 @@ const DANGEROUS_KEYS: readonly RegExp[] = [
   /^fetch\.bundleuri$/,
   /^gc\.recentobjectshook$/,
   /^(?:gpg|ssh)\./,
+  // git's complaint, which we pass on, quotes the file that is named there
+  /^(?:.*\.)?fsck\.skiplist$/,
 ];
 
 /** Those that a repository of ours opens itself. One that it names goes before what a command line says of all. */
