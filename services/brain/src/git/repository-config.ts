@@ -1,6 +1,7 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
+import { realpathSync } from 'node:fs';
 import { lstat, mkdir, open, readdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { TEMP_PREFIX } from '../files/staged-contents.ts';
 import { fsyncPath, ignoreAbsent, readTextIfPresent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
@@ -106,7 +107,20 @@ const COMMON_DIR = 'commondir';
 function leadsElsewhere(gitDir: string, place: string): boolean {
   const told = readTextIfPresent(join(gitDir, place, COMMON_DIR));
   if (told === null) return false;
-  return place === '' || resolve(gitDir, place, told.trimEnd()) !== resolve(gitDir);
+  return place === '' || realPathOf(from(join(gitDir, place), told.replace(/[\r\n]+$/, ''))) !== realPathOf(gitDir);
+}
+
+/** As git puts them together: the system goes up from where a link leads, not from where it stands. */
+function from(place: string, told: string): string {
+  return isAbsolute(told) ? told : `${place}/${told}`;
+}
+
+function realPathOf(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return null; // a place that is none
+  }
 }
 
 function isDangerous(key: string, value: string): boolean {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -119,6 +119,19 @@ describe('openRepository', () => {
     expect(await reason()).toBe('configuration');
     await writeFile(join(link, 'commondir'), '../..\n');
     await writeFile(join(gitDir, 'commondir'), '/elsewhere/.git\n');
+    expect(await reason()).toBe('configuration');
+  });
+
+  it('refuses it also where the name only looks like the one of the repository', async () => {
+    const { gitDir } = bed.repository;
+    const link = join(gitDir, 'worktrees', 'hers');
+    await personGit(bed.repository.dir).raw('worktree', 'add', join(bed.root, 'hers'), '-b', 'hers');
+    await mkdir(join(gitDir, 'worktrees', '.. '));
+    await writeFile(join(link, 'commondir'), '../.. \n');
+    expect(await reason()).toBe('configuration');
+    await writeFile(join(link, 'commondir'), '../..\n');
+    await rename(link, join(bed.root, 'link'));
+    await symlink(join(bed.root, 'link'), link);
     expect(await reason()).toBe('configuration');
   });
 
