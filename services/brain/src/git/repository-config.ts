@@ -1,6 +1,7 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
+import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { lstat, mkdir, open, readdir } from 'node:fs/promises';
+import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { TEMP_PREFIX } from '../files/staged-contents.ts';
 import { fsyncPath, ignoreAbsent, readTextIfPresent } from '../files/fsync.ts';
@@ -136,12 +137,20 @@ function hasAttributes(gitDir: string): boolean {
   return readTextIfPresent(join(gitDir, 'info', 'attributes')) === ATTRIBUTES;
 }
 
-/** Makes them say it again where a person changed them. */
+/** Makes them say it again where a person changed them. A link makes room: what it leads to is not ours to write. */
 export async function restoreAttributes(gitDir: string): Promise<void> {
   if (hasAttributes(gitDir)) return;
-  await mkdir(join(gitDir, 'info'), { recursive: true });
-  await writeDurable(join(gitDir, 'info', 'attributes'), ATTRIBUTES, 'w');
-  await fsyncPath(join(gitDir, 'info'));
+  const info = join(gitDir, 'info');
+  await mkdir(info, { recursive: true });
+  const draft = join(info, `${TEMP_PREFIX}${randomUUID()}`);
+  try {
+    await writeDurable(draft, ATTRIBUTES, 'wx');
+    await rename(draft, join(info, 'attributes'));
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+  await fsyncPath(info);
 }
 
 /** A person's `git add -A` beside a write must not pick up what is not yet in its place. */
@@ -160,7 +169,7 @@ export async function hideDrafts(gitDir: string): Promise<void> {
 }
 
 /** Writes and fsyncs a file; `flags` as for `fs.open`. */
-export async function writeDurable(path: string, text: string, flags: 'w' | 'a'): Promise<void> {
+export async function writeDurable(path: string, text: string, flags: 'w' | 'wx' | 'a'): Promise<void> {
   const handle = await open(path, flags, 0o644);
   try {
     await handle.writeFile(text);

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { appendFile, chmod, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -187,6 +187,21 @@ describe('openRepository', () => {
     const merged = await readFile(join(dir, 'notes.md'), 'utf8');
     expect([merged.includes('theirs'), merged.includes('ours')]).toEqual([true, true]);
   });
+
+  it.each(['there', 'not there'])(
+    'restores the attributes without writing over what they lead to: it is %s',
+    async (is) => {
+      const attributes = join(bed.repository.gitDir, 'info', 'attributes');
+      const elsewhere = join(bed.root, 'elsewhere');
+      if (is === 'there') await writeFile(elsewhere, 'of somebody else');
+      await rm(attributes);
+      await symlink(elsewhere, attributes);
+      (await open())[Symbol.dispose]();
+      expect(await readFile(attributes, 'utf8')).toBe(ATTRIBUTES);
+      expect(await readFile(elsewhere, 'utf8').catch(() => null)).toBe(is === 'there' ? 'of somebody else' : null);
+      expect((await readdir(join(bed.repository.gitDir, 'info'))).sort()).toEqual(['attributes', 'exclude']);
+    },
+  );
 
   it('restores the attributes, so that filters and hooks planted later stay inert', async () => {
     const { repository, worktreesDir } = bed;
