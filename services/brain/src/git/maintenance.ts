@@ -6,7 +6,8 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isAbsent } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
-import type { Repository } from './repository.ts';
+import { type Repository, RepositoryProblem } from './repository.ts';
+import { layoutProblem } from './repository-layout.ts';
 
 /** Objects that lie in files of their own, and packs. */
 interface ObjectCount {
@@ -31,14 +32,15 @@ const DAILY: readonly (readonly string[])[] = [
   ['worktree', 'prune'],
 ];
 
-/** Packs objects and references; drops unreachable objects older than two weeks. Throws GitError. */
+/** Packs objects and references; drops unreachable objects older than two weeks. Throws GitError, RepositoryProblem. */
 export async function maintainRepository(repository: Repository): Promise<void> {
   for (const args of DAILY) await runModestly(repository, args);
 }
 
 /**
  * Packs what lies loose when `due` is reached, everything anew when there are many packs; answers whether it did. What
- * nobody names stays loose and is not counted again until as much came to it. Throws GitError.
+ * nobody names stays loose and is not counted again until as much came to it. Throws GitError,
+ * RepositoryProblem.
  */
 export async function packWhenDue(repository: Repository, due: ObjectCount = PACKING_DUE): Promise<boolean> {
   const before = await countObjects(repository);
@@ -73,6 +75,9 @@ async function readNames(dir: string): Promise<string[]> {
 }
 
 async function runModestly(repository: Repository, args: readonly string[]): Promise<void> {
+  // since the repository was opened, somebody may have linked in what others keep, or put a pipe there
+  const odd = await layoutProblem(repository.gitDir);
+  if (odd !== null) throw new RepositoryProblem('damaged', odd);
   await withJournal(repository, [], () =>
     repository.git.run({ args, gitDir: repository.gitDir, config: MODEST, timeoutMs: TIME_LIMIT_MS }),
   );

@@ -130,8 +130,9 @@ describe('openRepository', () => {
     await writeFile(join(link, 'commondir'), '../.. \n');
     expect(await reason()).toBe('configuration');
     await writeFile(join(link, 'commondir'), '../..\n');
-    await rename(link, join(bed.root, 'link'));
-    await symlink(join(bed.root, 'link'), link);
+    await mkdir(join(gitDir, 'other', 'place'), { recursive: true });
+    await rename(link, join(gitDir, 'other', 'place', 'hers'));
+    await symlink('../other/place/hers', link);
     expect(await reason()).toBe('configuration');
   });
 

@@ -1,5 +1,5 @@
 /** A brain's git repository: created whole, opened only when its own configuration is harmless. */
-import { chmod, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { BlobReader } from './blob-reader.ts';
 import { commitObject, gitDate } from './commit-object.ts';
@@ -15,6 +15,7 @@ import {
   restoreAttributes,
   writeDurable,
 } from './repository-config.ts';
+import { layoutProblem } from './repository-layout.ts';
 import { type Git, type GitCall, GitError, type Identity } from './run.ts';
 
 export interface Repository extends Disposable {
@@ -96,7 +97,9 @@ async function writeFirstCommit(git: Git, gitDir: string, at: Date): Promise<voi
 export async function openRepository(git: Git, dir: string): Promise<Repository> {
   const gitDir = join(dir, '.git');
   try {
-    if (!(await stat(gitDir)).isDirectory()) throw new RepositoryProblem('damaged', '.git is not a directory');
+    if (!(await lstat(gitDir)).isDirectory()) throw new RepositoryProblem('damaged', '.git is not a directory');
+    const odd = await layoutProblem(gitDir);
+    if (odd !== null) throw new RepositoryProblem('damaged', odd);
     const problem = await configurationProblem(git, gitDir);
     if (problem !== null) throw new RepositoryProblem('configuration', problem);
     await git.run({ args: ['rev-parse', '--git-dir'], gitDir, workTree: dir });
