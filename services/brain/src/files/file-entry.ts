@@ -93,8 +93,19 @@ export function statEntry(root: string, onDisk: string): BigIntStats | null {
   }
 }
 
+/** Also of a directory that nobody but its owner may enter, so that what is in it is not looked at either. */
 export function isRepository(root: string, onDisk: string): boolean {
-  return onDisk !== '' && isThere(join(root, onDisk, '.git'));
+  return onDisk !== '' && problemInside(join(root, onDisk)) !== null;
+}
+
+/** Why a directory is not looked into. */
+function problemInside(directory: string): string | null {
+  try {
+    return isThere(join(directory, '.git')) ? REPOSITORY : null;
+  } catch (error) {
+    if (isForbidden(error)) return FORBIDDEN;
+    throw error;
+  }
 }
 
 /** Whether a directory above is a repository of its own. */
@@ -110,7 +121,7 @@ export function describeOnDisk(place: EntryPlace, stat: BigIntStats, now: number
   const { root, onDisk } = place;
   if (leadsAstray(root, onDisk)) return null;
   if (stat.isSymbolicLink()) return describeLink(place, stat, now);
-  if (!stat.isFile()) return unread(place, stat, 'other', stat.isDirectory() ? REPOSITORY : NOT_A_FILE);
+  if (!stat.isFile()) return unread(place, stat, 'other', problemInside(join(root, onDisk)) ?? NOT_A_FILE);
   if (stat.size > MAX_COMMITTED_BYTES) return unread(place, stat, 'other', TOO_LARGE);
   if (stat.size > MAX_CONTENT_BYTES) return unread(place, stat, 'large', 'is larger than 1 MiB');
   try {

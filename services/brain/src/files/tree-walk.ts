@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEMP_PREFIX } from './staged-contents.ts';
 import { isRepository, isUnspeakable } from './file-entry.ts';
-import { isAbsent, isThere, isTooLong } from './fsync.ts';
+import { isAbsent, isForbidden, isThere, isTooLong } from './fsync.ts';
 
 /** Deeper directories are an entry of their own that is not looked into. */
 const MAX_WALK_DEPTH = 64;
@@ -58,12 +58,12 @@ function isReachable(root: string, onDisk: string): boolean {
   return !isUnspeakable(onDisk) || isThere(join(root, onDisk));
 }
 
-/** Null = it is deeper than a path may be long, and nobody can tell what is in it. */
+/** Null = it is deeper than a path may be long, or closed to us, and nobody can tell what is in it. */
 async function readDirectory(path: string): Promise<Dirent[] | null> {
   try {
     return await readdir(path, { withFileTypes: true });
   } catch (error) {
-    if (isTooLong(error)) return null;
+    if (isTooLong(error) || isForbidden(error)) return null;
     if (isAbsent(error)) return [];
     throw error;
   }
