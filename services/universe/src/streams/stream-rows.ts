@@ -129,7 +129,7 @@ interface StreamCounts {
 }
 
 const COUNTS = `count(w.*) FILTER (WHERE ${STATUS} = 'pending')::float8 AS pending,
-  count(w.*) FILTER (WHERE w.status = 'pending' AND w.available_at > clock_timestamp())::float8 AS delayed,
+  count(w.*) FILTER (WHERE w.status = 'pending' AND w.waits AND w.available_at > clock_timestamp())::float8 AS delayed,
   count(w.*) FILTER (WHERE ${STATUS} = 'working')::float8 AS working,
   count(w.*) FILTER (WHERE w.status = 'completed')::float8 AS completed,
   count(w.*) FILTER (WHERE ${STATUS} = 'dead')::float8 AS dead`;
@@ -197,7 +197,7 @@ export async function readRetryAfter(tx: SqlClient, { streamId, options }: Strea
   // `greatest` passes over what is null, and would take a queue without work for one that has some now.
   const [row] = await tx.$queryRawUnsafe<{ ms: number | null }[]>(
     `SELECT ceil(extract(epoch FROM least(
-         (SELECT available_at FROM (SELECT * FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND NOT waits
+         (SELECT clock_timestamp() FROM (SELECT * FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND NOT waits
             ORDER BY seq LIMIT 1) w ${options.ordered ? `WHERE NOT ${BLOCKED}` : ''}),
          (SELECT min(available_at) FROM universe.work WHERE stream_id = $1 AND status = 'pending' AND waits),
          (SELECT min(lease_expires_at) FROM universe.work WHERE stream_id = $1 AND status = 'working'))

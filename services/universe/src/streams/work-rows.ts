@@ -9,14 +9,15 @@ import type { StreamRow } from './stream-rows.ts';
 const EXPIRED = `(w.status = 'working' AND w.lease_expires_at <= clock_timestamp())`;
 /** Of `work w` and `streams s`: as it stands, whether somebody has looked at its lease since or not. */
 export const STATUS = `(CASE WHEN NOT ${EXPIRED} THEN w.status WHEN w.attempts >= s.max_attempts THEN 'dead' ELSE 'pending' END)`;
-export const READY = `w.status = 'pending' AND NOT w.waits AND w.available_at <= ${NOW_AS_KEPT}`;
+/** What does not wait was there in its time, wherever the clock is now: one that was set back takes nothing away again. */
+export const READY = `w.status = 'pending' AND NOT w.waits`;
 /** Its time has come, and nobody has looked since. */
 export const DUE = `w.status = 'pending' AND w.waits AND w.available_at <= ${NOW_AS_KEPT}`;
 const before = (state: string): string =>
   `EXISTS (SELECT 1 FROM universe.work b WHERE b.stream_id = w.stream_id AND b.seq < w.seq AND ${state})`;
 const OFFERED = `(b.available_at <= ${NOW_AS_KEPT} OR b.attempts > 0)`;
 /** Each state apart, as there is an index for each. */
-export const BLOCKED = `(${before(`b.status = 'working'`)} OR ${before(`b.status = 'pending' AND NOT b.waits AND ${OFFERED}`)}
+export const BLOCKED = `(${before(`b.status = 'working'`)} OR ${before(`b.status = 'pending' AND NOT b.waits`)}
   OR ${before(`b.status = 'pending' AND b.waits AND ${OFFERED}`)})`;
 
 /** Items in one transaction: what it costs is the commit. */
@@ -55,6 +56,7 @@ export interface LockedWork {
   readonly streamId: string;
   readonly workspace: string;
   readonly createdBy: string;
+  readonly waits: boolean;
   readonly options: Pick<StreamOptions, 'maxAttempts' | 'backoffMs' | 'backoffMaxMs' | 'leaseMs'>;
   readonly isBlocked: boolean;
 }
@@ -76,7 +78,7 @@ export async function lockWorks(tx: SqlClient, workIds: readonly string[]): Prom
     `WITH w AS MATERIALIZED (SELECT * FROM universe.work WHERE work_id = ANY($1::text[]) ORDER BY work_id FOR UPDATE)
      SELECT ${itemColumnsOn('s')}, w.status, ${epochMs('clock_timestamp()')} AS now, w.stream_id AS "streamId", s.workspace,
        s.created_by AS "createdBy", s.max_attempts AS "maxAttempts", s.backoff_ms AS "backoffMs",
-       s.backoff_max_ms AS "backoffMaxMs", s.lease_ms AS "leaseMs", s.ordered AND ${BLOCKED} AS "isBlocked"
+       s.backoff_max_ms AS "backoffMaxMs", s.lease_ms AS "leaseMs", w.waits, s.ordered AND ${BLOCKED} AS "isBlocked"
      FROM w JOIN universe.streams s USING (stream_id)`,
     workIds,
   );
@@ -84,10 +86,21 @@ export async function lockWorks(tx: SqlClient, workIds: readonly string[]): Prom
 }
 
 function lockedOf(row: FlatWork): LockedWork {
-  const { now, streamId, workspace, createdBy, isBlocked, maxAttempts, backoffMs, backoffMaxMs, leaseMs, ...work } =
-    row;
+  const {
+    now,
+    streamId,
+    workspace,
+    createdBy,
+    waits,
+    isBlocked,
+    maxAttempts,
+    backoffMs,
+    backoffMaxMs,
+    leaseMs,
+    ...work
+  } = row;
   const options = { maxAttempts, backoffMs, backoffMaxMs, leaseMs };
-  return { work, now, streamId, workspace, createdBy, isBlocked, options };
+  return { work, now, streamId, workspace, createdBy, waits, isBlocked, options };
 }
 
 export async function readWork(client: SqlClient, workId: string): Promise<WorkRow | null> {

@@ -47,17 +47,20 @@ export function asOf(work: WorkState, { maxAttempts }: Pick<RetryRules, 'maxAtte
     : { ...unheld, status: 'pending', availableAt: now };
 }
 
-/** `claim` = a new lease, `renew` = the one there is lasts longer. `isBlocked`: something before it has to be done first. */
+/**
+ * `claim` = a new lease, `renew` = the one there is lasts longer. `waits`: it is not there before its time. `isBlocked`:
+ * something before it has to be done first.
+ */
 export function decideLease(
   work: WorkState,
   hand: Hand,
-  { now, isBlocked }: { readonly now: number; readonly isBlocked: boolean },
+  { now, waits, isBlocked }: { readonly now: number; readonly waits: boolean; readonly isBlocked: boolean },
 ): Decision<'claim' | 'renew', 'E_LEASE_HELD' | 'E_WORK_CLOSED' | 'E_NOT_AVAILABLE'> {
   if (isClosed(work)) return deny('E_WORK_CLOSED', { status: work.status });
   if (work.status === 'working') {
     return isHolder(work, hand) ? allow('renew') : deny('E_LEASE_HELD', { until: work.leaseExpiresAt });
   }
-  return work.availableAt > now || isBlocked ? deny('E_NOT_AVAILABLE') : allow('claim');
+  return (waits && work.availableAt > now) || isBlocked ? deny('E_NOT_AVAILABLE') : allow('claim');
 }
 
 /** Whoever closes it, or fails at it, holds it now; an operator may do so with any item that somebody works on. */
