@@ -18,6 +18,11 @@ export function isAhead(time: string): string {
   return `${time} > clock_timestamp() + interval '5 seconds'`;
 }
 
+/** Within that time. What was done before the clock was set back, and so lies ahead, was not: how long ago it was nobody knows. */
+export function isLately(time: string, interval: string): string {
+  return `(${time} > clock_timestamp() - ${interval} AND NOT ${isAhead(time)})`;
+}
+
 /** That long ago, or ahead. `interval`: an expression of type interval. */
 export function hasRested(time: string, interval: string): string {
   return `(${time} <= ${NOW_AS_KEPT} - ${interval} OR ${isAhead(time)})`;

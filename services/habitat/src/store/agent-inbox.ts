@@ -1,5 +1,6 @@
 /** Tasks and messages of agents as rows: kept until somebody carries them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { isLately } from '@svc/runtime/sql-time.ts';
 import { IS_AT_HOME } from './agent-rows.ts';
 import { OF_FAMILY } from './family-rows.ts';
 
@@ -42,7 +43,7 @@ export function failOpenTasks(tx: SqlClient, agentId: string, reason: string): P
 export async function countMessagesLastMinute(client: SqlClient, family: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ sent: number }[]>(
     `SELECT count(*)::int AS sent FROM habitat.agent_messages
-     WHERE ${OF_FAMILY('"by"', '$1')} AND at > clock_timestamp() - interval '1 minute'`,
+     WHERE ${OF_FAMILY('"by"', '$1')} AND ${isLately('at', "interval '1 minute'")}`,
     family,
   );
   return row?.sent ?? 0;

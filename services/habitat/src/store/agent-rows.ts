@@ -5,7 +5,7 @@ import type { BrainHeld, Relation, TeamHeld } from '../domain/agent-rights.ts';
 import type { Lineage } from '../domain/family.ts';
 import { guardOf } from '../domain/identity.ts';
 import { readIdentity } from './identity-rows.ts';
-import { epochMs } from '@svc/runtime/sql-time.ts';
+import { epochMs, isLately } from '@svc/runtime/sql-time.ts';
 
 /** Times in ms since the epoch. */
 export interface AgentRow {
@@ -101,7 +101,7 @@ export async function countLiveAgents(client: SqlClient, workspace: string): Pro
 export async function countSpawnsLastMinute(client: SqlClient, family: string): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ spawned: number }[]>(
     `SELECT count(*)::int AS spawned FROM habitat.agents
-     WHERE family = $1 AND agent_id <> $1 AND created_at > clock_timestamp() - interval '1 minute'`,
+     WHERE family = $1 AND agent_id <> $1 AND ${isLately('created_at', "interval '1 minute'")}`,
     family,
   );
   return row?.spawned ?? 0;

@@ -40,6 +40,9 @@ interface Use {
   readonly endsInMs: number;
 }
 
+/** One that began later than the next window does is of a clock that was set back since. */
+const GOES_ON = `u.since BETWEEN excluded.since AND excluded.since + ('1 ' || $2)::interval`;
+
 /**
  * Used in the window that goes on, this one included. The row stays locked, so none of several at once goes uncounted; who
  * came before the window began but waited for the row until then counts in it, and does not begin the old one anew.
@@ -47,8 +50,8 @@ interface Use {
 async function countOne(tx: SqlClient, scope: string, window: 'minute' | 'day'): Promise<Use> {
   const [row] = await tx.$queryRawUnsafe<Use[]>(
     `INSERT INTO habitat.audit_use AS u (scope, since, used) VALUES ($1, date_trunc($2, clock_timestamp(), 'UTC'), 1)
-     ON CONFLICT (scope) DO UPDATE SET since = greatest(u.since, excluded.since),
-       used = CASE WHEN u.since >= excluded.since THEN u.used + 1 ELSE 1 END
+     ON CONFLICT (scope) DO UPDATE SET since = CASE WHEN ${GOES_ON} THEN u.since ELSE excluded.since END,
+       used = CASE WHEN ${GOES_ON} THEN u.used + 1 ELSE 1 END
      RETURNING used,
        (extract(epoch FROM since + ('1 ' || $2)::interval - clock_timestamp()) * 1000)::float8 AS "endsInMs"`,
     scope,

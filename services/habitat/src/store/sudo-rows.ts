@@ -2,7 +2,7 @@
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Denials, Grant, ScopeRequest, ScopeState } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
-import { epochMs } from '@svc/runtime/sql-time.ts';
+import { epochMs, isLately } from '@svc/runtime/sql-time.ts';
 import type { HabitatUnit } from './unit.ts';
 import { OF_FAMILY } from './family-rows.ts';
 import { lockNames } from './name-lock.ts';
@@ -227,7 +227,7 @@ export async function insertHistory(tx: SqlClient, { id, principal, event, scope
 export async function countEscalations(tx: SqlClient, principal: string): Promise<number> {
   const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
     `SELECT count(*)::int AS count FROM habitat.sudo_history
-     WHERE principal = $1 AND event = 'escalated' AND at > clock_timestamp() - interval '1 minute'`,
+     WHERE principal = $1 AND event = 'escalated' AND ${isLately('at', "interval '1 minute'")}`,
     principal,
   );
   return row?.count ?? 0;

@@ -12,7 +12,7 @@ import {
 } from '../domain/trust.ts';
 import type { Actor } from '../domain/actor.ts';
 import { isKin } from '../domain/family.ts';
-import { epochMs } from '@svc/runtime/sql-time.ts';
+import { epochMs, isLately } from '@svc/runtime/sql-time.ts';
 import { type AgentEnd, readEnded } from './agent-rows.ts';
 import { readAllPlaced, readBothPlaced } from './family-rows.ts';
 import { IN_QUARANTINE } from './identity-rows.ts';
@@ -230,7 +230,7 @@ export async function readRater(
        ${shareWorkspace('$1', '$2', '$3')} AS "sharesWorkspace",
        EXISTS (SELECT 1 FROM habitat.roles WHERE user_id = $1 AND ${GIVEN_OUTSIDE}) AS "hasStanding",
        (SELECT count(*) FROM habitat.trust_records
-         WHERE family = $4 AND ${OPINION} AND at > clock_timestamp() - interval '1 minute')::int AS "ratingsLastMinute",
+         WHERE family = $4 AND ${OPINION} AND ${isLately('at', "interval '1 minute'")})::int AS "ratingsLastMinute",
        (SELECT count(*) FROM habitat.trust_records
          WHERE entity_id = $2 AND family = $4 AND ${OPINION} AND at > clock_timestamp() - interval '24 hours')::int
          AS "ratingsOfEntityLastDay",
