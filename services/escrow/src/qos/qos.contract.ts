@@ -117,6 +117,26 @@ function describeCounting(name: string, { open, clock }: QosSetup): void {
     });
 
     it.skipIf(clock === undefined)(
+      'holds for a minute, not until a clock that was set back is there again',
+      async () => {
+        for (let n = 0; n < 3; n += 1) await one().canProceed('ws:a', key, 3);
+        await one().recordFailure('ws:a', `${key}-open`, 5);
+        clock?.advance(-HOUR_MS);
+        expect(await one().canProceed('ws:a', key, 3)).toMatchObject({ allowed: true, remaining: 2 });
+        for (let n = 0; n < 4; n += 1) {
+          expect(await one().recordFailure('ws:a', key, 1)).toMatchObject({ failures: n + 1, open: false });
+        }
+        const closesAt = (clock?.now() ?? 0) + OPEN_MS;
+        const stillOpen = { allowed: false, reason: 'breaker_open', retryAfterMs: OPEN_MS };
+        expect(await one().canProceed('ws:a', `${key}-open`, 3)).toMatchObject(stillOpen);
+        clock?.advance(1000);
+        expect(await one().recordFailure('ws:a', `${key}-open`, 1)).toMatchObject({ open: true, openUntil: closesAt });
+        clock?.advance(OPEN_MS - 1000);
+        expect(await one().canProceed('ws:a', `${key}-open`, 3)).toMatchObject({ allowed: true });
+      },
+    );
+
+    it.skipIf(clock === undefined)(
       'tries once after the breaker was open, and closes when that went well',
       async () => {
         await one().recordFailure('ws:a', key, 5);

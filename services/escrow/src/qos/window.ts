@@ -4,6 +4,8 @@
 const PART_MS = 100;
 export const WINDOW_MS = 60_000;
 const FAILURES_TO_OPEN = 5;
+/** More than those of two servers do. */
+const CLOCKS_DIFFER_MS = 5000;
 
 /** Number of the part -> count, oldest first. */
 type Parts = readonly (readonly [part: number, count: number])[];
@@ -41,9 +43,19 @@ export interface Step<Answer> {
   readonly answer: Answer;
 }
 
-/** A part counts until all of it is older than the window. */
+/** A part counts until all of it is older than the window; one that lies ahead is of a clock that was set back since. */
 function inWindow(parts: Parts, now: number): Parts {
-  return parts.filter(([part]) => (part + 1) * PART_MS > now - WINDOW_MS);
+  return parts.filter(([part]) => (part + 1) * PART_MS > now - WINDOW_MS && part * PART_MS <= now + CLOCKS_DIFFER_MS);
+}
+
+/** A breaker that has longer to go than it opens for counts anew from now. */
+function breakerOf({
+  state: { openUntil, trialUntil },
+  now,
+  openMs,
+}: Found): Pick<KeyState, 'openUntil' | 'trialUntil'> {
+  const latest = now + openMs;
+  return { openUntil: Math.min(openUntil, latest), trialUntil: Math.min(trialUntil, latest) };
 }
 
 function total(parts: Parts): number {
@@ -54,7 +66,7 @@ function added(parts: Parts, now: number, count: number): Parts {
   const part = Math.floor(now / PART_MS);
   const last = parts.at(-1);
   if (last === undefined || last[0] < part) return [...parts, [part, count]];
-  // a clock that was set back counts into the newest part
+  // a clock that was set back a little counts into the newest part
   return [...parts.slice(0, -1), [last[0], last[1] + count]];
 }
 
@@ -72,7 +84,9 @@ export interface Found {
 }
 
 /** Counts the call when it is allowed. */
-export function proceed({ state, now, openMs }: Found, limit: number): Step<Proceed> {
+export function proceed(found: Found, limit: number): Step<Proceed> {
+  const { now, openMs } = found;
+  const state = { ...found.state, ...breakerOf(found) };
   const calls = inWindow(state.calls, now);
   const used = total(calls);
   const window = { remaining: Math.max(0, limit - used), resetAt: resetAt(calls, now) };
@@ -92,7 +106,9 @@ export function proceed({ state, now, openMs }: Found, limit: number): Step<Proc
 }
 
 /** A failure of the trial opens the breaker again at once; one that is open stays so for as long as it was to. */
-export function fail({ state, now, openMs }: Found, count: number): Step<Failures> {
+export function fail(found: Found, count: number): Step<Failures> {
+  const { now, openMs } = found;
+  const state = { ...found.state, ...breakerOf(found) };
   const failures = added(inWindow(state.failures, now), now, count);
   const isOpen = state.openUntil > now;
   const opens = !isOpen && (state.trialUntil > now || total(failures) >= FAILURES_TO_OPEN);
