@@ -34,14 +34,17 @@ export const HABITAT = defineOperations('habitat', {
     question: z.strictObject({ sessions: z.array(z.string()).max(MAX_SESSIONS_ASKED) }),
     answer: RevisionAnswer,
   },
-  /** null = unknown, expired, revoked, of another kind, or its agent has no role any more. Revoked and never to be again. */
+  /**
+   * null = unknown, revoked, of another kind, or its agent has no role any more: revoked and never to be again. One that
+   * is past its `expiresAt` is answered too; who asks judges that by `at` of the revision, at each use.
+   */
   subject: {
     effect: 'read',
     askers: ['gateway'],
     question: z.strictObject({ token: z.string().max(200) }),
     answer: stamped({ token: VerifiedToken.nullable() }),
   },
-  /** Whether a token, by its id, has neither ended nor been revoked. */
+  /** Whether a token, by its id, has not been revoked. */
   tokenStands: {
     effect: 'read',
     askers: ['gateway'],

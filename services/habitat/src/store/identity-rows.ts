@@ -66,6 +66,7 @@ export async function readIdentity(client: SqlClient, id: string): Promise<Stamp
 }
 
 interface TokenRow extends IdentityRow, StampRow {
+  readonly now: number;
   readonly tokenId: string | null;
   readonly agentId: string;
   readonly bound: string | null;
@@ -75,25 +76,29 @@ interface TokenRow extends IdentityRow, StampRow {
   readonly accounts: readonly string[];
 }
 
-/** Condition on a row of tokens. */
-export const LIVE = 'revoked_at IS NULL AND clock_timestamp() < expires_at';
+/** Past its end too: what is kept under a stamp holds for as long as that does, wherever the clock is set meanwhile. */
+const UNREVOKED = `kind = 'habitat' AND revoked_at IS NULL`;
 
-const TOKEN = `SELECT ${STAMP}, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
+const TOKEN = `SELECT ${STAMP}, ${epochMs('clock_timestamp()')} AS now, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
     t.read_only AS "readOnly", t.profile, ${epochMs('t.expires_at')} AS "expiresAt",
     ${IDENTITY('t.agent_id')}, ${ACCOUNTS('t.agent_id')}
-  FROM habitat.registry_revision r LEFT JOIN habitat.tokens t
-    ON t.hash = $1 AND t.kind = 'habitat' AND ${LIVE}`;
+  FROM habitat.registry_revision r LEFT JOIN habitat.tokens t ON t.hash = $1 AND ${UNREVOKED}`;
 
-/** `hash`: SHA-256 of the raw token in hex. Null = unknown, ended, or whose agent has no role any more. */
-export async function readToken(client: SqlClient, hash: string): Promise<Stamped<VerifiedToken | null>> {
+/** `now`: of the clock by which it ends. */
+interface StampedToken extends Stamped<VerifiedToken | null> {
+  readonly now: number;
+}
+
+/** `hash`: SHA-256 of the raw token in hex. Null = unknown, revoked, or whose agent has no role any more. */
+export async function readToken(client: SqlClient, hash: string): Promise<StampedToken> {
   const [row] = await client.$queryRawUnsafe<TokenRow[]>(TOKEN, hash);
   assertStamped(row);
-  return { stamp: stampOf(row), value: verifiedToken(row) };
+  return { stamp: stampOf(row), value: verifiedToken(row), now: row.now };
 }
 
 export async function readTokenStands(client: SqlClient, tokenId: string): Promise<Stamped<boolean>> {
   const [row] = await client.$queryRawUnsafe<(StampRow & { stands: boolean })[]>(
-    `SELECT ${STAMP}, EXISTS (SELECT 1 FROM habitat.tokens WHERE token_id = $1 AND kind = 'habitat' AND ${LIVE}) AS stands
+    `SELECT ${STAMP}, EXISTS (SELECT 1 FROM habitat.tokens WHERE token_id = $1 AND ${UNREVOKED}) AS stands
      FROM habitat.registry_revision r`,
     tokenId,
   );
@@ -109,6 +114,7 @@ function verifiedToken({
   profile,
   expiresAt,
   accounts,
+  now: _now,
   ...rows
 }: TokenRow): VerifiedToken | null {
   if (tokenId === null) return null;

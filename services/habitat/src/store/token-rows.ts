@@ -1,8 +1,9 @@
 /** Tokens as rows: minted under a hash, ended for good. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
-import { LIVE } from './identity-rows.ts';
 import type { HabitatUnit } from './unit.ts';
+
+const LIVE = 'revoked_at IS NULL AND clock_timestamp() < expires_at';
 
 interface NewToken {
   readonly hash: string;

@@ -12,6 +12,22 @@ beforeAll(async () => {
   busy = await enrol(node, 'busy', { workspace: 'org-clock' });
 });
 
+test('a token that was asked for while the clock was past its end is good again, under the stamp of then', async () => {
+  const { agentId } = await node.call('agent_spawn', {});
+  const { token, tokenId } = await node.call('svc_habitat_mintToken', { agentId });
+  const verified = async () => (await node.call('svc_habitat_verifyToken', { token })).valid;
+  const asked = () => node.registry.subject({ token: String(token) });
+  const stands = async () => (await node.registry.tokenStands({ tokenId: String(tokenId) })).stands;
+  const shift = (by: string) => sql(`UPDATE habitat.tokens SET expires_at = expires_at + $1::interval`, by);
+  await shift('-2 days');
+  const ahead = await asked();
+  expect(ahead.token?.limits.expiresAt).toBeLessThan((await node.registry.revision()).at);
+  expect([await verified(), await stands()]).toEqual([false, true]);
+  await shift('2 days');
+  expect((await asked()).stamp).toEqual(ahead.stamp);
+  expect([await verified(), await stands()]).toEqual([true, true]);
+});
+
 /** So many at most within a minute, and the same again after the clock was set back by an hour. */
 async function limitedTo(most: number, call: () => Promise<string | null>, setBack: () => Promise<unknown>) {
   const codes: (string | null)[] = [];

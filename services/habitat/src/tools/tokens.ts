@@ -89,8 +89,9 @@ const verify = defineTool({
   refuses: [],
   /** Every value costs one look at the rows, so that time tells nothing. */
   async handler({ token }, { deps }) {
-    const { value } = await readToken(deps.store.client, hash('sha256', typeof token === 'string' ? token : '', 'hex'));
-    if (value === null) return INVALID;
+    const digest = hash('sha256', typeof token === 'string' ? token : '', 'hex');
+    const { value, now } = await readToken(deps.store.client, digest);
+    if (value === null || value.limits.expiresAt <= now) return INVALID;
     const { tokenId, expiresAt, readOnly, profile } = value.limits;
     deps.tokenUse.note([tokenId]);
     return { valid: true as const, subject: shownSubject(value.subject), tokenId, expiresAt, readOnly, profile };
