@@ -24,6 +24,18 @@ test('a probe holds ten minutes when it found everything whole, else half a minu
   expect(made).toBe(3);
 });
 
+test('one that found something broken is made again although the clock was set back', async () => {
+  const clock = createFakeClock();
+  const finds: boolean[] = [false, true];
+  const probe = keptProbe(
+    clock,
+    async (): Promise<Probe> => ({ at: clock.now(), ok: finds.shift() ?? true, checks: [] }),
+  );
+  expect(await probe()).toMatchObject({ ok: false });
+  clock.advance(-3_600_000);
+  expect(await probe()).toMatchObject({ ok: true });
+});
+
 test('a probe that could not be made is made again by whoever asks next', async () => {
   let made = 0;
   const probe = keptProbe(createFakeClock(), async () => {

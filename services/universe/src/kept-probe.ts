@@ -20,15 +20,18 @@ const BROKEN_HOLDS_MS = 30_000;
 /** Made when somebody asks and the last one is too old, once for all who ask. */
 export function keptProbe<Found extends Probe | null>(clock: Clock, make: () => Promise<Found>): () => Promise<Found> {
   let latest: Promise<Found> | null = null;
-  let holdsUntil = 0;
+  let endedAt = 0;
+  let holdsMs = 0;
   return () => {
-    if (latest === null || clock.now() >= holdsUntil) {
+    // A clock that was set back tells nothing of how old it is.
+    if (latest === null || Math.abs(clock.now() - endedAt) >= holdsMs) {
       const made = make();
       latest = made;
-      holdsUntil = Number.POSITIVE_INFINITY;
+      holdsMs = Number.POSITIVE_INFINITY;
       made.then(
         (found) => {
-          holdsUntil = clock.now() + (found?.ok === true ? WHOLE_HOLDS_MS : BROKEN_HOLDS_MS);
+          endedAt = clock.now();
+          holdsMs = found?.ok === true ? WHOLE_HOLDS_MS : BROKEN_HOLDS_MS;
         },
         () => {
           latest = null;
