@@ -3,6 +3,7 @@ import { actorOf } from '@svc/contract/actor.ts';
 import { CallError } from '@svc/contract/codes.ts';
 import type { SANDBOX_EVENTS } from '@svc/contract/events.sandbox.ts';
 import type { HABITAT } from '@svc/contract/operations.habitat.ts';
+import { familyOf } from '@svc/contract/subject.ts';
 import { type Caller, toolFor } from '@svc/contract/tool.ts';
 import type { OperationClient } from '@svc/runtime/operations.ts';
 import type { EventIn } from '@svc/runtime/outbox.ts';
@@ -14,6 +15,7 @@ import type { Network } from './network/network.ts';
 import type { Following } from './shell/following.ts';
 import type { JobStore } from './shell/job-store.ts';
 import type { Shell } from './shell/shell.ts';
+import type { Tenant } from './slots.ts';
 
 export interface SandboxDeps {
   readonly compute: Compute;
@@ -52,6 +54,11 @@ const MAX_TARGET_LENGTH = 100;
 /** As whom and where a call is counted and told. */
 export function workspaceOf({ subject }: Pick<Caller, 'subject'>): string {
   return subject.workspace ?? 'default';
+}
+
+/** For whom something runs: however many agents and workspaces a family has, it has its places once. */
+export function tenantOf({ subject, operator }: Pick<Caller, 'subject' | 'operator'>): Tenant {
+  return { workspace: workspaceOf({ subject }), family: operator ? null : familyOf(subject) };
 }
 
 /** A target of a scope that is too long to be asked for is covered by the whole scope alone. */

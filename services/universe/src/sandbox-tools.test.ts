@@ -169,6 +169,20 @@ test('a third run of a workspace at once is refused, one of another is not', asy
   for (const loop of loops) expect(await loop).toMatchObject({ code: 'E_COMPUTE_TIMEOUT' });
 });
 
+test('a fifth run of a family at once is refused in whatever workspace, one of somebody else is not', async () => {
+  const member = await callTool(platform.bus, 'habitat', 'agent_spawn', { name: 'eve', team: 'many' });
+  const eve = String(member.fields['agentId']);
+  await callTool(platform.bus, 'habitat', 'sudo_grant', { agentId: eve, capability: 'exec' });
+  const inWorkspace = (workspace: string) => ({ ...as(eve), subject: { ...as(eve).subject, workspace } });
+  const loops = ['w1', 'w1', 'w2', 'w2'].map((workspace) =>
+    call('compute_eval', { code: 'for (;;);', timeout: 2500 }, inWorkspace(workspace)),
+  );
+  await expect.poll(async () => (await call('compute_status', {}))['running']).toBe(4);
+  await expect(call('compute_eval', { code: '1' }, inWorkspace('w3'))).rejects.toThrow('RATE_LIMITED');
+  expect(await call('compute_eval', { code: '1' })).toMatchObject({ result: 1 });
+  for (const loop of loops) expect(await loop).toMatchObject({ code: 'E_COMPUTE_TIMEOUT' });
+});
+
 test('an agent needs the scope, for the network that of the host', async () => {
   const member = await callTool(platform.bus, 'habitat', 'agent_spawn', { name: 'ann', team: 'sandbox' });
   const ann = String(member.fields['agentId']);

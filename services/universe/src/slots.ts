@@ -1,33 +1,56 @@
-/** How many runs there are at once, in all and of one workspace. Nobody waits: there is a place, or there is none. */
+/**
+ * How many runs there are at once: in all, of one workspace, and of one family, which may have many workspaces. Nobody waits:
+ * there is a place, or there is none.
+ */
 import { CallError } from '@svc/contract/codes.ts';
 
 interface SlotLimits {
   readonly atOnce: number;
   readonly atOnceOfWorkspace: number;
+  readonly atOnceOfFamily: number;
+}
+
+/** For whom something runs. `family` null = an operator. */
+export interface Tenant {
+  readonly workspace: string;
+  readonly family: string | null;
 }
 
 const RETRY_AFTER_MS = 1000;
 
 /** Throws RATE_LIMITED when all places are taken. */
-type InSlot = <Value>(workspace: string, work: () => Promise<Value>) => Promise<Value>;
+type InSlot = <Value>(tenant: Tenant, work: () => Promise<Value>) => Promise<Value>;
 
-export function createSlots({ atOnce, atOnceOfWorkspace }: SlotLimits): InSlot {
-  const taken = new Map<string, number>();
+export function createSlots({ atOnce, atOnceOfWorkspace, atOnceOfFamily }: SlotLimits): InSlot {
+  const ofWorkspaces = createPlaces(atOnceOfWorkspace);
+  const ofFamilies = createPlaces(atOnceOfFamily);
   let inAll = 0;
-  return async (workspace, work) => {
-    const own = taken.get(workspace) ?? 0;
-    if (own >= atOnceOfWorkspace || inAll >= atOnce) {
+  return async ({ workspace, family }, work) => {
+    if (inAll >= atOnce || ofWorkspaces.isFull(workspace) || (family !== null && ofFamilies.isFull(family))) {
       throw new CallError('RATE_LIMITED', undefined, { retryAfterMs: RETRY_AFTER_MS });
     }
-    taken.set(workspace, own + 1);
-    inAll += 1;
+    const add = (count: 1 | -1): void => {
+      inAll += count;
+      ofWorkspaces.add(workspace, count);
+      if (family !== null) ofFamilies.add(family, count);
+    };
+    add(1);
     try {
       return await work();
     } finally {
-      inAll -= 1;
-      const left = (taken.get(workspace) ?? 1) - 1;
-      if (left === 0) taken.delete(workspace);
-      else taken.set(workspace, left);
+      add(-1);
     }
+  };
+}
+
+function createPlaces(limit: number) {
+  const taken = new Map<string, number>();
+  return {
+    isFull: (name: string): boolean => (taken.get(name) ?? 0) >= limit,
+    add(name: string, count: 1 | -1): void {
+      const now = (taken.get(name) ?? 0) + count;
+      if (now === 0) taken.delete(name);
+      else taken.set(name, now);
+    },
   };
 }

@@ -1,7 +1,7 @@
 /** Runs what callers bring, while the probe of the last minutes found the sandbox whole. */
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
-import { createSlots } from '../slots.ts';
+import { createSlots, type Tenant } from '../slots.ts';
 import { COMPUTE_LIMITS, type ComputeDenial, decideRun, type Ran, type SandboxTask } from './domain/outcome.ts';
 import { keptProbe, type Probe } from '../kept-probe.ts';
 import { probeSandbox } from './probe.ts';
@@ -20,8 +20,8 @@ export interface Timed extends Ran {
 export interface Compute {
   /** Not older than ten minutes. */
   probe(): Promise<Probe>;
-  /** Throws RATE_LIMITED when the workspace, or the process, has as many runs as it may. */
-  run(workspace: string, task: SandboxTask, timeMs: number): Promise<Decision<Timed, ComputeDenial>>;
+  /** Throws RATE_LIMITED when the workspace, the family or the process has as many runs as it may. */
+  run(tenant: Tenant, task: SandboxTask, timeMs: number): Promise<Decision<Timed, ComputeDenial>>;
   running(): number;
   counters(): ComputeCounters;
   close(): Promise<void>;
@@ -33,8 +33,8 @@ export function createCompute(clock: Clock, sandbox: Sandbox = createSandbox()):
   let killed = 0;
   return {
     probe: keptProbe(clock, () => probeSandbox(sandbox, clock)),
-    run: (workspace, task, timeMs) =>
-      inSlot(workspace, async () => {
+    run: (tenant, task, timeMs) =>
+      inSlot(tenant, async () => {
         runs += 1;
         const begunAt = clock.now();
         const decision = decideRun(await sandbox.run(task, timeMs));

@@ -91,7 +91,8 @@ test.concurrent.each(Object.entries(HOGS))('too much: %s', async (_name, [code, 
 });
 
 test('each run is alone, what it throws is told with its line, and its threads are gone afterwards', async () => {
-  const evaluate = (code: string) => compute.run('a', { kind: 'evaluate', code }, PATIENT_MS);
+  const evaluate = (code: string) =>
+    compute.run({ workspace: 'a', family: null }, { kind: 'evaluate', code }, PATIENT_MS);
   expect(await evaluate('globalThis.kept = 1; Array.prototype.kept = 2; 1 + 1')).toMatchObject({
     value: { result: 2, logs: [] },
   });
@@ -103,7 +104,11 @@ test('each run is alone, what it throws is told with its line, and its threads a
     details: { name: 'TypeError', message: 'no', line: 3 },
   });
   const call = (source: string, args: unknown[]) =>
-    compute.run('a', { kind: 'call', source, arguments: JSON.stringify(args) }, PATIENT_MS);
+    compute.run(
+      { workspace: 'a', family: null },
+      { kind: 'call', source, arguments: JSON.stringify(args) },
+      PATIENT_MS,
+    );
   expect(await call('(a, b) => a + b', [1, 2])).toMatchObject({ value: { result: 3 } });
   expect(await call('async function (x) { return x.n }', [{ n: 4 }])).toMatchObject({ value: { result: 4 } });
   for (const none of ['nothing', '1', 'a b', '']) expect(await call(none, [])).toMatchObject({ code: 'E_FUNCTION' });
@@ -127,7 +132,9 @@ test('what is null, or no value of JSON inside of one, is told as ever', async (
 
 test('a workspace runs two at once; what is ended is counted', async () => {
   const before = compute.counters().killed;
-  const loops = Array.from({ length: 3 }, () => compute.run('b', { kind: 'evaluate', code: 'for (;;);' }, BOMB_MS));
+  const loops = Array.from({ length: 3 }, () =>
+    compute.run({ workspace: 'b', family: null }, { kind: 'evaluate', code: 'for (;;);' }, BOMB_MS),
+  );
   const ends = await Promise.allSettled(loops);
   expect(ends.filter(({ status }) => status === 'rejected')).toHaveLength(1);
   expect(compute.counters().killed).toBe(before + 2);

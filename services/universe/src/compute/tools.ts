@@ -6,7 +6,7 @@ import { TimestampMs } from '@svc/contract/params.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
-import { assertPermitted, defineSandboxTool, type SandboxDeps, workspaceOf } from '../sandbox-deps.ts';
+import { assertPermitted, defineSandboxTool, type SandboxDeps, tenantOf, workspaceOf } from '../sandbox-deps.ts';
 import type { Timed } from './compute.ts';
 import { LISTED_FUNCTIONS, positional, runListed } from './domain/functions.ts';
 import { COMPUTE_LIMITS, type ComputeDenial, type SandboxTask } from './domain/outcome.ts';
@@ -83,7 +83,7 @@ async function ran(call: Call, { language: asked, listed, make }: Asked): Promis
 }
 
 function run(call: Call, asked: string | undefined, task: SandboxTask, timeMs: number = COMPUTE_LIMITS.timeMs) {
-  const make = () => call.deps.compute.run(workspaceOf(call.caller), task, timeMs);
+  const make = () => call.deps.compute.run(tenantOf(call.caller), task, timeMs);
   return ran(call, { language: asked, listed: null, make });
 }
 

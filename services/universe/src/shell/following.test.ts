@@ -41,7 +41,8 @@ test('the end of a program is told when the database is there again, and costs n
 test.skipIf(installed === null)(
   'a program of which nothing could be noted ends, and has its place until then',
   async () => {
-    const spawn = (begun: () => Promise<void>) => shell.spawn('a', ['tail', '-f', '/dev/null'], 60_000, begun);
+    const spawn = (begun: () => Promise<void>) =>
+      shell.spawn({ workspace: 'a', family: null }, ['tail', '-f', '/dev/null'], 60_000, begun);
     for (let round = 0; round <= SHELL_SLOTS.atOnceOfWorkspace; round += 1) {
       await expect(spawn(() => Promise.reject(new Error('no row')))).rejects.toThrow('no row');
       expect(sandbox.running()).toBe(0);

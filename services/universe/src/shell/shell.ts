@@ -2,7 +2,7 @@
 import { allow, type Decision, type Denial, deny } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import { keptProbe, type Probe } from '../kept-probe.ts';
-import { createSlots } from '../slots.ts';
+import { createSlots, type Tenant } from '../slots.ts';
 import { probeShell } from './probe.ts';
 import type { RunningShell, ShellRun, ShellSandbox } from './sandbox.ts';
 
@@ -14,11 +14,11 @@ export interface Shell {
   /** Not older than ten minutes; null = there is no bubblewrap here. */
   probe(): Promise<Probe | null>;
   version(): Promise<string | null>;
-  /** Throws RATE_LIMITED when the workspace, or the process, has as many programs as it may. */
-  run(workspace: string, argv: readonly string[], timeMs: number): Promise<Decision<TimedShell, 'E_SHELL_SANDBOX'>>;
+  /** Throws RATE_LIMITED when the workspace, the family or the process has as many programs as it may. */
+  run(tenant: Tenant, argv: readonly string[], timeMs: number): Promise<Decision<TimedShell, 'E_SHELL_SANDBOX'>>;
   /** The same, and whoever asked does not wait: `begun` is called once the program runs, which is killed when that throws. */
   spawn(
-    workspace: string,
+    tenant: Tenant,
     argv: readonly string[],
     timeMs: number,
     begun: (running: RunningShell) => Promise<void>,
@@ -27,7 +27,7 @@ export interface Shell {
   close(): Promise<void>;
 }
 
-export const SHELL_SLOTS = { atOnce: 8, atOnceOfWorkspace: 2 } as const;
+export const SHELL_SLOTS = { atOnce: 8, atOnceOfWorkspace: 2, atOnceOfFamily: 4 } as const;
 
 export function createShell(clock: Clock, sandbox: ShellSandbox): Shell {
   const inSlot = createSlots(SHELL_SLOTS);
@@ -40,17 +40,17 @@ export function createShell(clock: Clock, sandbox: ShellSandbox): Shell {
   return {
     probe: keptProbe(clock, async () => ((await sandbox.version()) === null ? null : probeShell(sandbox, clock))),
     version: sandbox.version,
-    run: (workspace, argv, timeMs) =>
-      inSlot(workspace, async () => {
+    run: (tenant, argv, timeMs) =>
+      inSlot(tenant, async () => {
         const begunAt = clock.now();
         const run = await sandbox.run(argv, timeMs).done;
         counted(run);
         if (!run.started) return notStarted(run);
         return allow({ ...run, durationMs: clock.now() - begunAt });
       }),
-    async spawn(workspace, argv, timeMs, begun) {
+    async spawn(tenant, argv, timeMs, begun) {
       const placed = Promise.withResolvers<Decision<null, 'E_SHELL_SANDBOX'>>();
-      const whole = inSlot(workspace, async () => {
+      const whole = inSlot(tenant, async () => {
         const running = sandbox.run(argv, timeMs);
         placed.resolve(await beginWith(running, begun));
         counted(await running.done);

@@ -6,7 +6,7 @@ import { PlainText, TimestampMs } from '@svc/contract/params.ts';
 import type { ToolContext } from '@svc/contract/tool.ts';
 import { type Once, settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
-import { assertPermitted, defineSandboxTool, type SandboxDeps, workspaceOf } from '../sandbox-deps.ts';
+import { assertPermitted, defineSandboxTool, type SandboxDeps, tenantOf, workspaceOf } from '../sandbox-deps.ts';
 import { decideProgram, decideWords } from './domain/words.ts';
 import { outputOf } from './following.ts';
 import type { Job } from './job-store.ts';
@@ -60,7 +60,7 @@ async function ran(call: Call, line: string, timeMs: number): Promise<TimedShell
   await assertPermitted(deps.registry, caller, 'exec');
   const outcome = await deps.keyedRuns.once<Decision<TimedShell, 'E_SHELL_SANDBOX'>, never>(call, async () => {
     const words = await wordsOf(call, line);
-    const decision = await deps.shell.run(workspaceOf(caller), words, timeMs);
+    const decision = await deps.shell.run(tenantOf(caller), words, timeMs);
     return deps.sandboxStore.change(call, async ({ emit }) => {
       const [program] = words;
       const [exitCode, code] = decision.ok ? [decision.value.exitCode, null] : [null, decision.code];
@@ -134,7 +134,7 @@ async function spawned(call: Call, line: string): Promise<Once<Job, 'E_SHELL_SAN
   const payload = { by, jobId: job.jobId, program: words[0] };
   const told = { name: 'shell:spawned', workspace: workspaceOf(caller), payload } as const;
   const noted: Once<Job, never>[] = [];
-  const decision = await deps.shell.spawn(workspaceOf(caller), words, SPAWNED_MS, async (running) => {
+  const decision = await deps.shell.spawn(tenantOf(caller), words, SPAWNED_MS, async (running) => {
     const begun = await deps.jobs.begin(call, job, told);
     noted.push(begun);
     // Somebody who took over from this process was sooner.

@@ -18,6 +18,7 @@ export const COMPUTE_LIMITS = {
   consoleBytes: 64 * KIB,
   resultDepth: 64,
   atOnceOfWorkspace: 2,
+  atOnceOfFamily: 4,
   atOnce: 8,
 } as const;
 
