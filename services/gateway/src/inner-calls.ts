@@ -123,7 +123,8 @@ async function identityOf(
   if (as.kind === 'operator') return credentials.operator;
   if (as.kind === 'anonymous') return anonymousAt(as.address);
   const { id, workspace, limits } = as;
-  const { subject, quarantined, roles } = await ports.agentContext(id, workspace, stamp);
+  // A registry of the version before does not tell the organisation.
+  const { subject, quarantined, roles, org = null, plan = null } = await ports.agentContext(id, workspace, stamp);
   if (subject === null || subject.workspace !== workspace) {
     throw new CallError('UNAUTHORIZED', `${id} has no role in ${workspace}.`);
   }
@@ -133,8 +134,8 @@ async function identityOf(
     quarantined,
     roles,
     accounts: [],
-    org: null,
-    plan: null,
+    org,
+    plan,
   };
   return tokenIdentity(token, platform.config.SVC_PLAN);
 }

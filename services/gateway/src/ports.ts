@@ -14,7 +14,7 @@ import { createPolicyCache, type PolicyCache } from '@svc/runtime/policy-cache.t
 import { createTokenCache, type TokenCache } from './token-cache.ts';
 
 /** An identity as it acts in a workspace, and its roles in each. Null subject = it has no role anywhere. */
-type AgentContext = Pick<HabitatAnswer<'context'>, 'subject' | 'quarantined' | 'roles'>;
+type AgentContext = Pick<HabitatAnswer<'context'>, 'subject' | 'quarantined' | 'roles' | 'org' | 'plan'>;
 
 /** Under what the caller is judged; null = the registry does not answer. Asked for only where it matters. */
 type UnderStamp = () => Promise<RegistryStamp | null>;
@@ -57,8 +57,8 @@ export function createPorts(
     max: MAX_AGENTS,
     keyOf: ({ agentId, workspace }) => `${agentId} ${workspace ?? ''}`,
     async read({ agentId, workspace }) {
-      const asked = workspace === null ? { agentId } : { agentId, workspace };
-      const { stamp, ...value } = await registry.context(asked);
+      const within = workspace === null ? {} : { workspace };
+      const { stamp, ...value } = await registry.context({ agentId, ...within, plan: true });
       return { stamp, value };
     },
   });

@@ -54,11 +54,19 @@ export const HABITAT = defineOperations('habitat', {
   /** The identity as it acts in `workspace` (else its home); `roles` = its roles everywhere. null = no role anywhere. */
   context: {
     effect: 'read',
-    question: z.strictObject({ agentId: z.string().max(128), workspace: WorkspaceName.optional() }),
+    newer: ['plan'],
+    question: z.strictObject({
+      agentId: z.string().max(128),
+      workspace: WorkspaceName.optional(),
+      plan: z.literal(true).optional(),
+    }),
     answer: stamped({
       subject: Subject.nullable(),
       quarantined: z.boolean(),
       roles: z.record(WorkspaceName, z.array(z.string())),
+      /** As a token has them; there when the plan was asked for. */
+      org: VerifiedToken.shape.org.optional(),
+      plan: VerifiedToken.shape.plan.optional(),
     }),
   },
   /** Ids of the accounts that an identity may read, as its tokens have them. */

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { contextOf, rolesByWorkspace } from '../domain/identity.ts';
 import { readAgents } from '../store/agent-rows.ts';
-import { readAccounts, readIdentity, readRoles, readToken, readTokenStands } from '../store/identity-rows.ts';
+import { planOf, readAccounts, readIdentity, readRoles, readToken, readTokenStands } from '../store/identity-rows.ts';
 import { readAttached, readPolicies } from '../store/policy-rows.ts';
 import type { HabitatHandlers } from './handlers.ts';
 
@@ -24,11 +24,12 @@ export const identityOperations: HabitatHandlers<
     const { stamp, value } = await readTokenStands(store.client, tokenId);
     return { stamp, stands: value };
   },
-  async context({ agentId, workspace }, { deps: { store } }) {
+  async context({ agentId, workspace, plan: isAsked }, { deps: { store } }) {
     const { stamp, value } = await readIdentity(store.client, agentId);
     const subject = contextOf(value, workspace);
-    const { quarantined } = value;
-    return { stamp, subject, quarantined, roles: subject === null ? {} : rolesByWorkspace(value) };
+    const { quarantined, assignment } = value;
+    const roles = subject === null ? {} : rolesByWorkspace(value);
+    return { stamp, subject, quarantined, roles, ...(isAsked === true ? planOf(assignment) : {}) };
   },
   async accounts({ agentId }, { deps: { store } }) {
     const { stamp, value } = await readAccounts(store.client, agentId);

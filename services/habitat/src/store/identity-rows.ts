@@ -133,7 +133,7 @@ function verifiedToken({
 }
 
 /** An organisation that nobody has confirmed buys nothing, and holds nobody back. */
-function planOf(assignment: IdentityRows['assignment']): Pick<VerifiedToken, 'org' | 'plan'> {
+export function planOf(assignment: IdentityRows['assignment']): Pick<VerifiedToken, 'org' | 'plan'> {
   if (assignment?.confirmed !== true) return { org: null, plan: null };
   const plan = PlanName.safeParse(assignment.plan);
   return { org: assignment.org, plan: plan.success ? plan.data : null };
