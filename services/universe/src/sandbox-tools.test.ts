@@ -17,7 +17,7 @@ import { afterAll, expect, test } from 'vitest';
 import { createCompute } from './compute/compute.ts';
 import { computeTools } from './compute/tools.ts';
 import { createFetcher } from './network/fetcher.ts';
-import { createNetwork } from './network/network.ts';
+import { createNetwork, NETWORK_SLOTS } from './network/network.ts';
 import { networkTools } from './network/tools.ts';
 import { createRegistry } from './registry.ts';
 import type { SandboxDeps } from './sandbox-deps.ts';
@@ -39,7 +39,7 @@ const universe = await startService(
     migrations: join(import.meta.dirname, '..', 'prisma', 'migrations'),
     async open({ clock }, store) {
       const compute = createCompute(clock);
-      const network = createNetwork(clock, createFetcher({ timeMs: 700 }));
+      const network = createNetwork(clock, createFetcher({ timeMs: 2500 }));
       const { deps: shells } = openShells(platform, store);
       const deps = { compute, network, registry: createRegistry(platform), sandboxStore: store, ...shells };
       return { deps, close: () => compute.close() };
@@ -238,6 +238,22 @@ test('what is fetched is told as it is, or refused with its code', async () => {
   }
   expect(await call('svc_network_fetchJson', { url: `${HERE}/x` })).toMatchObject({ code: 'E_NOT_JSON' });
   expect(await call('svc_network_online', {})).toMatchObject({ online: true, enabled: true });
+});
+
+test('as much is fetched at once as a workspace may, and no more', async () => {
+  const waiting: (() => void)[] = [];
+  answers['/waits'] = (_request, response) => {
+    waiting.push(() => void response.writeHead(200, { 'content-type': 'text/plain' }).end('x'));
+  };
+  const fetches = Array.from({ length: NETWORK_SLOTS.atOnceOfWorkspace }, () =>
+    call('svc_network_fetch', { url: `${HERE}/waits` }),
+  );
+  await expect.poll(() => waiting.length).toBe(fetches.length);
+  for (const tool of FETCHES) await expect(call(tool, { url: `${HERE}/x` })).rejects.toThrow('RATE_LIMITED');
+  const elsewhere = { subject: { workspace: 'elsewhere' } };
+  expect(await call('svc_network_fetch', { url: `${HERE}/x` }, elsewhere)).toMatchObject({ body: 'here' });
+  for (const answer of waiting) answer();
+  for (const fetched of fetches) expect(await fetched).toMatchObject({ body: 'x' });
 });
 
 test('a call that is repeated under its key runs and fetches nothing again, and has the first reply', async () => {

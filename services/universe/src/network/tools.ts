@@ -7,7 +7,14 @@ import type { Caller, ToolContext } from '@svc/contract/tool.ts';
 import { settled } from '@svc/runtime/idempotency.ts';
 import { z } from 'zod';
 import { isDeeperThan } from '../json-depth.ts';
-import { assertPermitted, defineSandboxTool, isPermitted, type SandboxDeps, workspaceOf } from '../sandbox-deps.ts';
+import {
+  assertPermitted,
+  defineSandboxTool,
+  isPermitted,
+  type SandboxDeps,
+  tenantOf,
+  workspaceOf,
+} from '../sandbox-deps.ts';
 import { type Target, targetOf } from './domain/target.ts';
 import type { Fetched, ListedHosts, NetworkDenial } from './fetcher.ts';
 
@@ -32,16 +39,18 @@ const REFUSES = [
   'E_UNREACHABLE',
 ] as const;
 
+const RAISES = ['FORBIDDEN', 'RATE_LIMITED'] as const;
+
 const common = {
   area: 'network',
   access: 'identified',
   effect: 'external',
-  raises: ['FORBIDDEN'],
+  raises: RAISES,
   dress: { ok: false },
   input: z.strictObject({ url }),
 } as const;
 
-type Call = ToolContext<SandboxDeps, (typeof REFUSES)[number], 'FORBIDDEN'>;
+type Call = ToolContext<SandboxDeps, (typeof REFUSES)[number], (typeof RAISES)[number]>;
 
 async function listedNow({ registry }: SandboxDeps, caller: Caller): Promise<ListedHosts> {
   const [allowed, allowPrivate] = await Promise.all([
@@ -61,7 +70,7 @@ async function fetched(call: Call, text: string): Promise<Fetched> {
   const outcome = await deps.keyedRuns.once<Decision<Fetched, NetworkDenial>, never>(call, async () => {
     await assertEnabled(call);
     const mayVisit = (next: Target): Promise<boolean> => isPermitted(deps.registry, caller, 'network', next.host);
-    const decision = await deps.network.fetch(target, await listedNow(deps, caller), mayVisit);
+    const decision = await deps.network.fetch(tenantOf(caller), target, await listedNow(deps, caller), mayVisit);
     return deps.sandboxStore.change(call, async ({ emit }) => {
       const [status, code] = decision.ok ? [decision.value.status, null] : [null, decision.code];
       const payload = { by: actorName(caller), host, status, code };

@@ -1969,7 +1969,7 @@ export interface Tools {
     result: { ok: true; status: number; contentType: string; body: string; bytes: number; finalUrl: string; redirects: number };
     refusals: 'E_ADDRESS_DENIED' | 'E_DISABLED' | 'E_HOST_DENIED' | 'E_REDIRECT' | 'E_TIMEOUT' | 'E_TLS' | 'E_TOO_LARGE' | 'E_TYPE' | 'E_UNREACHABLE';
     dress: { ok: false };
-    callErrors: 'FORBIDDEN';
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
   };
   /** Fetch JSON from a listed host; any HTTP status is an answer. */
   svc_network_fetchJson: {
@@ -1977,7 +1977,7 @@ export interface Tools {
     result: { ok: true; status: number; bytes: number; finalUrl: string; json: unknown };
     refusals: 'E_ADDRESS_DENIED' | 'E_DISABLED' | 'E_HOST_DENIED' | 'E_REDIRECT' | 'E_TIMEOUT' | 'E_TLS' | 'E_TOO_LARGE' | 'E_TYPE' | 'E_UNREACHABLE' | 'E_NOT_JSON';
     dress: { ok: false };
-    callErrors: 'FORBIDDEN';
+    callErrors: 'FORBIDDEN' | 'RATE_LIMITED';
   };
   /** Whether fetching is switched on and a listed host takes a connection, as of the last half minute. */
   svc_network_online: {
