@@ -53,7 +53,7 @@ export interface BrainDeps {
   readonly workspacesOf: WorkspacesOf;
   /** What an identity holds in a workspace. Throws SERVICE_UNAVAILABLE when the registry does not answer. */
   rolesOf(identity: string, workspace: string): Promise<readonly string[]>;
-  readonly copyBoundaries: CopyBoundaries;
+  readonly boundaries: CopyBoundaries;
   readonly settings: Settings;
   readonly meaning: Meaning;
   /** Throws what the registry answers, SERVICE_UNAVAILABLE when it does not. */

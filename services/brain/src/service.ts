@@ -243,7 +243,7 @@ async function createDeps(
     homeRoles: createHomeRoles(registry),
     workspacesOf: createWorkspacesOf(registry),
     rolesOf: async (userId, workspaceId) => (await registry.roles({ userId, workspaceId })).roles,
-    copyBoundaries: createCopyBoundaries(registry),
+    boundaries: createCopyBoundaries(registry),
     settings,
     meaning,
     changeSetting: registry.changeSetting,

@@ -143,7 +143,18 @@ export const HABITAT = defineOperations('habitat', {
     effect: 'write-idempotent',
     askers: ['brain'],
     question: z.strictObject({ from: ResourceKey, to: ResourceKey, by: SubjectId }),
-    answer: stamped({ copied: z.int().nullable() }),
+    answer: stamped({
+      copied: z.int().nullable(),
+      /** Those that have a copy now; a registry of the version before does not tell. */
+      resources: z.array(ResourceKey).optional(),
+    }),
+  },
+  /** Takes away what `copyPolicies` has just made, for something that came to nothing; what was changed since stays. */
+  removeCopies: {
+    effect: 'write-idempotent',
+    askers: ['brain'],
+    question: z.strictObject({ resources: z.array(ResourceKey), by: SubjectId }),
+    answer: stamped({ removed: z.int() }),
   },
   /**
    * A place for an identity: in `workspace`, else in that of the team, else in the default one. A missing workspace is

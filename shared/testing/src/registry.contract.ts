@@ -6,7 +6,7 @@ import type { HABITAT } from '@svc/contract/operations.habitat.ts';
 import type { Policy } from '@svc/contract/policy.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-type Asked = Pick<OperationClient<typeof HABITAT, 'brain'>, 'attached' | 'copyPolicies'> &
+type Asked = Pick<OperationClient<typeof HABITAT, 'brain'>, 'attached' | 'copyPolicies' | 'removeCopies'> &
   Pick<OperationClient<typeof HABITAT, 'agora'>, 'accounts'> &
   Pick<RegistryClient<'gateway'>, 'revision' | 'subject' | 'tokenStands' | 'context' | 'roles' | 'policies'>;
 
@@ -100,6 +100,11 @@ export function describeRegistry(name: string, open: () => Promise<RegistryUnder
         `${root}x`,
       ]);
       expect((await ask.policies({ resources: [root, `${root}/no`] })).policies).toEqual({ [root]: policies[root] });
+      const copies = await ask.copyPolicies({ from: root, to, by: 'ada' });
+      expect(copies).toMatchObject({ copied: 2, resources: expect.arrayContaining([to, `${to}/hr`]) });
+      const gone = { resources: [...(copies.resources ?? []), `${to}/none`], by: 'ada' };
+      expect((await ask.removeCopies(gone)).removed).toBe(2);
+      expect((await ask.policies({ resources: gone.resources })).policies).toEqual({});
       expect((await ask.copyPolicies({ from: root, to, by: 'ada' })).copied).toBe(2);
       expect((await ask.copyPolicies({ from: root, to, by: 'ada' })).copied).toBe(0);
       expect((await ask.policies({ resources: [`${to}/hr`] })).policies[`${to}/hr`]).toEqual(policies[`${root}/hr`]);

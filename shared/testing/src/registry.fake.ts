@@ -262,6 +262,7 @@ type Answering = Pick<
   | 'attached'
   | 'claim'
   | 'copyPolicies'
+  | 'removeCopies'
   | 'account'
   | 'settings'
   | 'audit'
@@ -331,10 +332,15 @@ function answeringOf(registry: FakeRegistry): Answering {
       );
       const isOther = ([key, policy]: (typeof copies)[number]) =>
         policyOf(key) !== null && !isDeepStrictEqual(policyOf(key), policy);
-      if (copies.some(isOther)) return { stamp: stamp(), copied: null };
+      if (copies.some(isOther)) return { stamp: stamp(), copied: null, resources: [] };
       const missing = copies.filter(([key]) => policyOf(key) === null);
       for (const [key, policy] of missing) registry.setPolicy(key, policy);
-      return { stamp: stamp(), copied: missing.length };
+      return { stamp: stamp(), copied: missing.length, resources: missing.map(([key]) => key) };
+    },
+    async removeCopies({ resources }) {
+      const present = resources.filter((key) => policyOf(key) !== null);
+      for (const key of present) registry.setPolicy(key, null);
+      return { stamp: stamp(), removed: present.length };
     },
     account: async ({ account, by }) => ({ stamp: stamp(), ...registry.standing(account, by) }),
     settings: async () => ({ stamp: stamp(), stored: registry.settings(), fixed: {} }),

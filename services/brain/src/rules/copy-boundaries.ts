@@ -1,8 +1,12 @@
 /** Boundaries of a brain as a whole: those it begins with, and those that go with it to a new name. */
 import type { RegistryClient } from '@svc/runtime/registry.ts';
 
-/** How many; null = something there has another boundary already, and nothing was changed. May be repeated. */
-export type CopyBoundaries = (brain: string, to: string, by: string) => Promise<number | null>;
+export interface CopyBoundaries {
+  /** What has a copy now; null = something there has another boundary already, and nothing was changed. May be repeated. */
+  copy(brain: string, to: string, by: string): Promise<readonly string[] | null>;
+  /** Takes copies away again that nobody has changed since. */
+  undo(copies: readonly string[], by: string): Promise<void>;
+}
 
 /**
  * A new brain gets the boundary of its home: `declared` = if that has declared one, `always` = else the one that every
@@ -21,9 +25,20 @@ export function createClaimBoundary(registry: Pick<RegistryClient<'brain'>, 'cla
   };
 }
 
-export function createCopyBoundaries(registry: Pick<RegistryClient<'brain'>, 'copyPolicies'>): CopyBoundaries {
-  return async (brain, to, by) => {
-    const { copied } = await registry.copyPolicies({ from: `brain:${brain}`, to: `brain:${to}`, by });
-    return copied;
+export function createCopyBoundaries(
+  registry: Pick<RegistryClient<'brain'>, 'copyPolicies' | 'removeCopies'>,
+): CopyBoundaries {
+  return {
+    async copy(brain, to, by) {
+      const { copied, resources = [] } = await registry.copyPolicies({
+        from: `brain:${brain}`,
+        to: `brain:${to}`,
+        by,
+      });
+      return copied === null ? null : resources;
+    },
+    async undo(copies, by) {
+      if (copies.length > 0) await registry.removeCopies({ resources: [...copies], by });
+    },
   };
 }

@@ -310,4 +310,12 @@ describe('a renamed brain', () => {
     expect(await STRANGER.no('brain_push', { name: brain, create: true })).toEqual({ code: 'RLS_DENIED' });
     expect(await BOSS.ok('brain_rename', { name: to, to: brain })).toMatchObject({ name: brain });
   });
+
+  test('that somebody else holds keeps its name, and the other one is as free as before', async () => {
+    const to = `${brain}-new`;
+    bed.registry.setPolicy(`brain:${brain}/hr`, { readableBy: ['user:boss'], writableBy: ['user:boss'] });
+    await EDITOR.ok('svc_lock', { brain, action: 'acquire' });
+    expect(await BOSS.no('brain_rename', { name: brain, to })).toMatchObject({ code: 'E_LOCKED' });
+    expect(await STRANGER.ok('brain_push', { name: to, create: true })).toMatchObject({ created: true });
+  });
 });

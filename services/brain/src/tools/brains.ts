@@ -1,12 +1,13 @@
 /** Brains as wholes: deleted and renamed by those who have a say where the brain is at home. */
 import { z } from 'zod';
-import { CallError } from '@svc/contract/codes.ts';
+import { CallError, Refusal } from '@svc/contract/codes.ts';
 import { neverDenied } from '@svc/contract/decision.ts';
 import { BrainName } from '@svc/contract/names.ts';
 import { leaseGuard } from '@svc/contract/params.ts';
+import type { ToolContext } from '@svc/contract/tool.ts';
 import { DELETED } from '../brain/brain-moves.ts';
 import type { Retired } from '../brain/retirement.ts';
-import { defineTool } from '../deps.ts';
+import { type BrainDeps, defineTool } from '../deps.ts';
 import { requireHomeAdmin } from './home.ts';
 import { retire as retireBrain } from '../operations/retire.ts';
 import { type CallContext, type Guard, opContext, CHANGE_RAISES } from './target.ts';
@@ -74,6 +75,31 @@ function shownDeleted(name: string, { folder }: Retired) {
   return { deleted: true as const, name, kept, restore };
 }
 
+/** After these it may have its new name all the same. */
+const IN_DOUBT: ReadonlySet<string> = new Set(['E_OUTCOME_UNKNOWN', 'TIMEOUT', 'INTERNAL']);
+
+/** How many. They are there before it is; where it stays, the name that it does not get is as free as before. */
+async function moveWithBoundaries(
+  context: ToolContext<BrainDeps, (typeof RETIRE_REFUSES)[number] | 'E_DUPLICATE', (typeof RAISES)[number]>,
+  { name, to }: { readonly name: string; readonly to: string },
+  guard: Guard,
+): Promise<number> {
+  const { boundaries } = context.deps;
+  const { actor } = opContext(context, guard);
+  const before = await boundaries.copy(name, to, actor);
+  if (before === null) throw context.refuse('E_DUPLICATE', { name: to });
+  try {
+    context.take(neverDenied((await retire(context, name, to, guard)).decision, 'E_QUOTA'));
+  } catch (error) {
+    const isRefused = error instanceof Refusal || (error instanceof CallError && !IN_DOUBT.has(error.code));
+    if (isRefused) await boundaries.undo(before, actor);
+    throw error;
+  }
+  // Those that somebody attached to the old name meanwhile.
+  const after = await boundaries.copy(name, to, actor);
+  return before.length + (after?.length ?? 0);
+}
+
 const rename = defineTool({
   name: 'brain_rename',
   area: 'brain',
@@ -107,13 +133,7 @@ const rename = defineTool({
     // A name that is kept for others is answered like one that is in use.
     if (!caller.operator && !isOpenThere) throw context.refuse('E_DUPLICATE', { name: to });
     if (await deps.host.exists(to)) throw context.refuse('E_DUPLICATE', { name: to });
-    const { actor } = opContext(context, guard);
-    const before = await deps.copyBoundaries(name, to, actor);
-    if (before === null) throw context.refuse('E_DUPLICATE', { name: to });
-    context.take(neverDenied((await retire(context, name, to, guard)).decision, 'E_QUOTA'));
-    // Those that somebody attached to the old name meanwhile.
-    const after = await deps.copyBoundaries(name, to, actor);
-    return renamed(before + (after ?? 0));
+    return renamed(await moveWithBoundaries(context, { name, to }, guard));
   },
 });
 

@@ -2,7 +2,7 @@
 import { workspaceOfTeam } from '../store/provision.ts';
 import { type HabitatHandlers, onBehalfOfNobody } from './handlers.ts';
 
-export const workspaceOperations: HabitatHandlers<'claim' | 'copyPolicies' | 'provision'> = {
+export const workspaceOperations: HabitatHandlers<'claim' | 'copyPolicies' | 'removeCopies' | 'provision'> = {
   async claim(wish, { deps: { store, revision }, deadlineAt }) {
     const { decision } = await store.claim(onBehalfOfNobody(deadlineAt), wish);
     const { stamp } = await revision.read();
@@ -12,7 +12,13 @@ export const workspaceOperations: HabitatHandlers<'claim' | 'copyPolicies' | 'pr
   async copyPolicies(wish, { deps: { store, revision }, deadlineAt }) {
     const { decision } = await store.copyPolicies(onBehalfOfNobody(deadlineAt), wish);
     const { stamp } = await revision.read();
-    return { stamp, copied: decision.ok ? decision.value : null };
+    const resources = decision.ok ? decision.value : [];
+    return { stamp, copied: decision.ok ? resources.length : null, resources };
+  },
+  async removeCopies(wish, { deps: { store, revision }, deadlineAt }) {
+    const { decision } = await store.removeCopies(onBehalfOfNobody(deadlineAt), wish);
+    const { stamp } = await revision.read();
+    return { stamp, removed: decision.ok ? decision.value : 0 };
   },
   async provision({ workspace, team, ...wish }, { deps: { store, revision }, deadlineAt }) {
     const place = { ...wish, workspace: workspace ?? workspaceOfTeam(team) };

@@ -14,7 +14,7 @@ import { broadcast, delegate } from './delegate.ts';
 import { decideTopic } from './governance-rows.ts';
 import { kill } from './kill.ts';
 import { claim, removePolicy, setPolicy, tellOfDenial } from './policy-changes.ts';
-import { copyPolicies } from './policy-rows.ts';
+import { copyPolicies, removeCopies } from './policy-rows.ts';
 import { provision, provisionFor, workspaceOfTeam } from './provision.ts';
 import { addRole, removeRole } from './role-changes.ts';
 import { changeSetting } from './setting-rows.ts';
@@ -141,6 +141,7 @@ function unitsOfWork(change: Change) {
     provision: oneByOne(ofWorkspace, provision),
     provisionFor: oneByOne(ofWorkspace, provisionFor),
     rate: oneByOne(({ entityId }: RatingWish) => `trust:${entityId}`, rate),
+    removeCopies: method(removeCopies),
     removePolicy: method(removePolicy),
     removeRole: oneByOne(ofWorkspace, removeRole),
     revokeFromAgent: method(revokeFromAgent),

@@ -126,23 +126,40 @@ export async function removePolicyRow(
   unit.audit({ event: 'policy:removed', workspace, data: { resource, by, container: workspace } });
 }
 
-/** How many. Nothing is copied when something at or below `to` has another policy. */
+/** What has a copy now. Nothing is copied when something at or below `to` has another policy. */
 export async function copyPolicies(
   unit: HabitatUnit,
   { from, to, by }: { readonly from: string; readonly to: string; readonly by: string },
-): Promise<Decision<number, 'E_DUPLICATE'>> {
+): Promise<Decision<string[], 'E_DUPLICATE'>> {
   const { value } = await readAttached(unit.tx, from, []);
-  let copied = 0;
+  const copied: string[] = [];
   for (const [source, policy] of Object.entries(value)) {
     const resource = to + source.slice(from.length);
     const before = await lockPolicy(unit.tx, resource);
     if (before.version > 0 && sortedJson(before.policy) !== sortedJson(policy)) return deny('E_DUPLICATE');
     if (before.version > 0) continue;
     await storePolicy(unit, { resource, policy, by }, before);
-    copied += 1;
+    copied.push(resource);
   }
   return allow(copied);
 }
+
+/** How many. What somebody changed since it was copied stays. */
+export async function removeCopies(
+  unit: HabitatUnit,
+  { resources, by }: { readonly resources: readonly string[]; readonly by: string },
+): Promise<Decision<number, never>> {
+  let removed = 0;
+  for (const resource of resources) {
+    const before = await lockPolicy(unit.tx, resource);
+    if (before.version > FIRST_VERSION) continue;
+    await removePolicyRow(unit, { resource, by }, before);
+    removed += before.version;
+  }
+  return allow(removed);
+}
+
+const FIRST_VERSION = 1;
 
 /** Gives a resource without a policy the boundary of the workspace, whose row is locked; an existing one stays. */
 export async function claimResource(
