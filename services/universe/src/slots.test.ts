@@ -7,7 +7,8 @@ test('a workspace has its places, the process has its own, and each is free agai
   const inSlot = createSlots({ atOnce: 3, atOnceOfWorkspace: 2, atOnceOfFamily: 9 });
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const first = [inSlot(of('a'), () => promise), inSlot(of('a'), () => promise)];
-  await expect(inSlot(of('a'), async () => 1)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  const message = 'As many of these go on at once as may; try again when one is over.';
+  await expect(inSlot(of('a'), async () => 1)).rejects.toMatchObject({ code: 'RATE_LIMITED', message });
   const failing = inSlot(of('b'), async () => promise.then(() => Promise.reject(new Error('no'))));
   await expect(inSlot(of('c'), async () => 1)).rejects.toMatchObject({ code: 'RATE_LIMITED' });
   resolve(7);

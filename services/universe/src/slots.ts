@@ -17,6 +17,7 @@ export interface Tenant {
 }
 
 const RETRY_AFTER_MS = 1000;
+const ALL_TAKEN = 'As many of these go on at once as may; try again when one is over.';
 
 /** Throws RATE_LIMITED when all places are taken. */
 type InSlot = <Value>(tenant: Tenant, work: () => Promise<Value>) => Promise<Value>;
@@ -26,13 +27,13 @@ export function createSlots({ atOnce, atOnceOfWorkspace, atOnceOfFamily }: SlotL
   const ofFamilies = createPlaces(atOnceOfFamily);
   let inAll = 0;
   return async ({ workspace, family }, work) => {
-    if (inAll >= atOnce || ofWorkspaces.isFull(workspace) || (family !== null && ofFamilies.isFull(family))) {
-      throw new CallError('RATE_LIMITED', undefined, { retryAfterMs: RETRY_AFTER_MS });
+    if (inAll >= atOnce || ofWorkspaces.isFull(workspace) || ofFamilies.isFull(family)) {
+      throw new CallError('RATE_LIMITED', ALL_TAKEN, { retryAfterMs: RETRY_AFTER_MS });
     }
     const add = (count: 1 | -1): void => {
       inAll += count;
       ofWorkspaces.add(workspace, count);
-      if (family !== null) ofFamilies.add(family, count);
+      ofFamilies.add(family, count);
     };
     add(1);
     try {
@@ -43,11 +44,13 @@ export function createSlots({ atOnce, atOnceOfWorkspace, atOnceOfFamily }: SlotL
   };
 }
 
-function createPlaces(limit: number) {
+/** So many of each name; null = of nobody who is counted. */
+export function createPlaces(limit: number) {
   const taken = new Map<string, number>();
   return {
-    isFull: (name: string): boolean => (taken.get(name) ?? 0) >= limit,
-    add(name: string, count: 1 | -1): void {
+    isFull: (name: string | null): boolean => name !== null && (taken.get(name) ?? 0) >= limit,
+    add(name: string | null, count: 1 | -1): void {
+      if (name === null) return;
       const now = (taken.get(name) ?? 0) + count;
       if (now === 0) taken.delete(name);
       else taken.set(name, now);

@@ -177,6 +177,8 @@ export async function changeJob(tx: SqlClient, jobKey: string, change: JobChange
 export interface DueJob extends JobPlace, Scheduler {
   readonly jobKey: string;
   readonly isHeartbeat: boolean;
+  /** Null = an operator's. */
+  readonly family: string | null;
   /** When it was due, as the database writes it. */
   readonly at: string;
 }
@@ -192,7 +194,7 @@ export interface DuePage {
 export function readDue(client: SqlClient, { after, limit, heartbeatsAlone }: DuePage): Promise<DueJob[]> {
   return client.$queryRawUnsafe<DueJob[]>(
     `SELECT job_key AS "jobKey", workspace, job_id AS id, identity, agent_id AS "agentId", bound, profile,
-       tool IS NULL AS "isHeartbeat", next_at::text AS at
+       family, tool IS NULL AS "isHeartbeat", next_at::text AS at
      FROM universe.cron_jobs WHERE enabled AND next_at <= clock_timestamp() AND (tool IS NULL OR NOT $2)
        AND (next_at, job_key) > ($3::timestamptz, $4) ORDER BY next_at, job_key LIMIT $1`,
     limit,

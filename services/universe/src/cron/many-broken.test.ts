@@ -1,4 +1,4 @@
-/** More jobs than are looked at together whose tick cannot be begun, all due before another one. */
+/** More jobs than are looked at together, or run at once, all due before another one. */
 import { migratedDatabase } from '@svc/testing/database.ts';
 import { expect, test } from 'vitest';
 import { openCronBed } from '../../testing/cron-bed.ts';
@@ -21,6 +21,34 @@ test('jobs whose tick cannot be begun, however many, keep no other one from bein
   await bed.schedule('sound');
   await bed.start();
   await expect.poll(async () => (await bed.history('sound')).map(({ status }) => status)).toContain('ok');
+  await bed.close();
+  await database.close();
+});
+
+test('jobs of one family whose runs do not end, however many, keep no other one from being run', async () => {
+  const database = await migratedDatabase();
+  const ending = Promise.withResolvers<void>();
+  let ofFamily = 0;
+  const bed = await openCronBed(database, 'bed', async ({ as }) => {
+    if (as.kind === 'identity') {
+      ofFamily += 1;
+      await ending.promise;
+    }
+    return ended();
+  });
+  for (const workspace of ['one', 'two']) {
+    for (let n = 0; n < MANY; n += 1) await bed.schedule(`slow-${n}`);
+    await database.pool.query(
+      `UPDATE universe.cron_jobs SET family = 'f', identity = 'f', agent_id = 'f', workspace = $1,
+         next_at = now() - interval '1 second' WHERE family IS NULL`,
+      [workspace],
+    );
+  }
+  await bed.schedule('sound');
+  await bed.start();
+  await expect.poll(async () => (await bed.history('sound')).map(({ status }) => status)).toContain('ok');
+  expect(ofFamily).toBe(25);
+  ending.resolve();
   await bed.close();
   await database.close();
 });

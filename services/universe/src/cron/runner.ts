@@ -13,6 +13,7 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import type { InnerCalls } from '../inner-calls.ts';
 import { endOf, heartbeatEnd, LOST, RAN, type RunEnd, sessionOfJob } from './domain/run.ts';
 import { type DueJob, type JobRow, jobPlaceKey, type Scheduler } from './job-rows.ts';
+import { createPlaces } from '../slots.ts';
 import type { Presence } from './presence.ts';
 import type { ClaimedRun, RunStore } from './run-store.ts';
 
@@ -54,6 +55,8 @@ const AT_ONCE = 50;
 const LOOK_WITHIN_MS = 20_000;
 /** Runs that one process makes at a time; another one, or a later look, has the rest. */
 const MOST_IN_HAND = 100;
+/** Of them; what more of its jobs are due waits, and keeps nobody else's waiting. */
+const MOST_OF_FAMILY = 25;
 const DRAIN_MS = 10_000;
 /** While the database does not take what came of a run. */
 const RETRY_MS = 1000;
@@ -72,13 +75,8 @@ export function createCronRunner(parts: RunnerParts): CronRunner {
     return running;
   }
 
+  const begin = beginning(parts, (claimed) => run(claimed, 1));
   const tell = (err: unknown): void => platform.log.error({ err }, 'a tick of a job could not be begun');
-
-  async function begin(job: DueJob): Promise<void> {
-    if (job.isHeartbeat) return runs.tick(job.jobKey, await heartbeat(parts, job));
-    const claimed = await runs.claim(job.jobKey);
-    if (claimed !== null) void run(claimed, 1);
-  }
 
   /** Each that is due once: those that cannot be begun, however many, hide no others, and wait for the next look. */
   async function look(): Promise<void> {
@@ -110,6 +108,27 @@ export function createCronRunner(parts: RunnerParts): CronRunner {
         presence?.close();
       }
     },
+  };
+}
+
+/** Resolves when the job has begun, or has to wait for others of its family. */
+function beginning(parts: RunnerParts, run: (claimed: ClaimedRun) => Promise<unknown>) {
+  const { runs } = parts;
+  const families = createPlaces(MOST_OF_FAMILY);
+  return async (job: DueJob): Promise<void> => {
+    if (job.isHeartbeat) return runs.tick(job.jobKey, await heartbeat(parts, job));
+    const { family } = job;
+    if (families.isFull(family)) return;
+    families.add(family, 1);
+    const leave = (): void => families.add(family, -1);
+    try {
+      const claimed = await runs.claim(job.jobKey);
+      if (claimed === null) leave();
+      else void run(claimed).finally(leave);
+    } catch (error) {
+      leave();
+      throw error;
+    }
   };
 }
 
