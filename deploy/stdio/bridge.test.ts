@@ -1,14 +1,11 @@
 /** What a client hears when somebody between it and the node answers, or the node's answer does not come whole. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { doorTo, WITHIN_MS } from '../testing/door-to.ts';
 import { createBridge } from './bridge.ts';
-import { createDoor } from './door.ts';
 
-const WITHIN_MS = 300;
 const RESULT = JSON.stringify({ jsonrpc: '2.0', id: 1, result: {} });
 const JSON_TYPE = { 'content-type': 'application/json' };
 const STREAM_TYPE = { 'content-type': 'text/event-stream' };
@@ -20,21 +17,13 @@ type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 /** The requests to a node that answers them in turn; the last answer is that to all further ones. */
 async function startBridge(answers: readonly Answer[]) {
   const seen: string[] = [];
-  const server = createServer((request, response) => {
+  const door = await doorTo((request, response) => {
     const answer = answers[seen.length] ?? answers.at(-1);
     void text(request).then((body) => {
       seen.push(body);
       answer?.(response, request);
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const join = async () => ({ url, leave: () => {} });
-  const door = createDoor({ join, headers: {}, query: '', withinMs: WITHIN_MS });
   const heard: unknown[] = [];
   const bridge = createBridge({ door, write: (line) => heard.push(JSON.parse(line)), warn: () => {} });
   return { bridge, heard, seen };

@@ -1,24 +1,9 @@
 /** What becomes of a request whose node is lost while it has it in hand. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { doorTo, WITHIN_MS } from '../testing/door-to.ts';
 import { createBridge } from './bridge.ts';
-import { createDoor, type Door } from './door.ts';
-
-const WITHIN_MS = 300;
-
-async function doorTo(handler: RequestListener): Promise<Door> {
-  const server = createServer(handler).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const join = async () => ({ url, leave: () => {} });
-  return createDoor({ join, headers: {}, query: '', withinMs: WITHIN_MS });
-}
+import type { Door } from './door.ts';
 
 function ask(door: Door): Promise<string> {
   const request = { method: 'POST' as const, headers: {}, body: '{}' };

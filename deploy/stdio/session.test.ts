@@ -1,14 +1,12 @@
 /** A session of the earlier era whose node was replaced by one that never heard of it. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { doorTo } from '../testing/door-to.ts';
 import { createBridge } from './bridge.ts';
-import { createDoor } from './door.ts';
+import type { Door } from './door.ts';
 
 const REVISION = '2025-06-18';
-const WITHIN_MS = 300;
 const URI = 'brain:///svc/notes/tide.md';
 
 interface Asked {
@@ -52,14 +50,9 @@ async function nodeWithSessions() {
     if (request.method === 'POST') await answer((await json(request)) as Asked, request, response);
     else response.writeHead(405).end();
   };
-  const server = createServer((request, response) => void take(request, response)).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
+  const door = await doorTo((request, response) => void take(request, response));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    door,
     forget: () => sessions.clear(),
     opened: () => opened,
     /** URIs that its latest session wants to hear of. */
@@ -72,10 +65,8 @@ async function nodeWithSessions() {
 }
 
 /** With its session open. */
-async function connectedClient(url: string) {
+async function connectedClient(door: Door) {
   const heard: unknown[] = [];
-  const join = async () => ({ url, leave: () => {} });
-  const door = createDoor({ join, headers: {}, query: '', withinMs: WITHIN_MS });
   const bridge = createBridge({ door, write: (line) => heard.push(JSON.parse(line)), warn: () => {} });
   onTestFinished(() => bridge.end());
   const say = (fields: object): void => bridge.take(JSON.stringify({ jsonrpc: '2.0', ...fields }));
@@ -109,7 +100,7 @@ function holdOpening(node: Pick<Awaited<ReturnType<typeof nodeWithSessions>>, 'o
 
 test('is opened anew once for all who ask meanwhile', async () => {
   const node = await nodeWithSessions();
-  const client = await connectedClient(node.url);
+  const client = await connectedClient(node.door);
   node.forget();
   const { opening, goOn } = holdOpening(node);
   client.ask(1);
@@ -122,7 +113,7 @@ test('is opened anew once for all who ask meanwhile', async () => {
 
 test('is opened for the others when who asked first cancels', async () => {
   const node = await nodeWithSessions();
-  const client = await connectedClient(node.url);
+  const client = await connectedClient(node.door);
   node.forget();
   const { opening, goOn } = holdOpening(node);
   client.ask(1);
@@ -136,7 +127,7 @@ test('is opened for the others when who asked first cancels', async () => {
 
 test('is opened by a later request when it could not be when it was lost', async () => {
   const node = await nodeWithSessions();
-  const client = await connectedClient(node.url);
+  const client = await connectedClient(node.door);
   node.forget();
   node.openWhen(async ({ socket }) => !socket.destroy());
   client.ask(1);
@@ -148,7 +139,7 @@ test('is opened by a later request when it could not be when it was lost', async
 
 test('keeps a subscription that the next node refuses for now', async () => {
   const node = await nodeWithSessions();
-  const client = await connectedClient(node.url);
+  const client = await connectedClient(node.door);
   client.subscribe(1, URI);
   await client.heard(1);
   node.forget();
@@ -161,7 +152,7 @@ test('keeps a subscription that the next node refuses for now', async () => {
 
 test('is not taken for one that is as it was while a subscription is refused', async () => {
   const node = await nodeWithSessions();
-  const client = await connectedClient(node.url);
+  const client = await connectedClient(node.door);
   client.subscribe(1, URI);
   await client.heard(1);
   node.forget();
@@ -179,7 +170,7 @@ test('is not waited for without end where who is asked to open it says nothing',
   vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => ofSignals(ms / 100));
   onTestFinished(() => void vi.restoreAllMocks());
   const node = await nodeWithSessions();
-  const client = await connectedClient(node.url);
+  const client = await connectedClient(node.door);
   node.forget();
   node.openWhen(() => Promise.resolve(false));
   client.ask(1);
