@@ -12,6 +12,7 @@ import { createBranch, listBranches, listChanged, openBranch, readDirty } from '
 import { cursorAfter, dirtyFile, leftEntry, nextCursor, shownStack, stackNames } from './results.ts';
 import {
   askEveryBrain,
+  isGone,
   type CallContext,
   present,
   PRESENT_REFUSES,
@@ -222,9 +223,13 @@ const changedBrains = defineTool({
   refuses: [],
   raises: READ_RAISES,
   async handler(_input, context) {
-    const found = await askEveryBrain(context, async ({ ask }, brain) =>
-      (await ask(listChanged, {})).map((row) => ({ brain, ...row })),
-    );
+    const found = await askEveryBrain(context, async ({ ask }, brain) => {
+      const rows = await ask(listChanged, {}).catch((error: unknown) => {
+        if (isGone(error)) return [];
+        throw error;
+      });
+      return rows.map((row) => ({ brain, ...row }));
+    });
     const changes = found.flat();
     return { brains: [...new Set(changes.map(({ brain }) => brain))], changes };
   },

@@ -171,6 +171,11 @@ export async function readableBrains({
   return views.flatMap((rows, index) => (rows.mayOpen ? [{ name: names[index] ?? '', rows }] : []));
 }
 
+/** Whether the brain went since the brains were listed, as one that is deleted or renamed does: nothing is to be said of it. */
+export function isGone(error: unknown): boolean {
+  return error instanceof CallError && error.code === 'BRAIN_LOAD_FAIL' && error.status === 404;
+}
+
 /** Asks every brain that the caller may see, a few at a time, those that are open here first; answers in order of the names. */
 export async function askEveryBrain<Answer>(
   context: CallContext,
