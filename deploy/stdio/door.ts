@@ -1,6 +1,6 @@
 /** The way to /mcp of whichever node there is now; what is lost with a node is sent again to the next one. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lossOf } from '@svc/client/exchange.ts';
+import { lossOf, NOBODY_BEHIND } from '@svc/client/exchange.ts';
 import { reasonOf } from '@svc/runtime/start-problem.ts';
 import type { FoundNode } from './find-node.ts';
 
@@ -107,8 +107,6 @@ async function replyTo(url: string, request: DoorRequest, signal: AbortSignal): 
   await reply.body?.cancel();
   throw new Error(`what is there answered ${reply.status}`);
 }
-
-const NOBODY_BEHIND = new Set([502, 503, 504]);
 
 /** A proxy says so while there is no node behind it, or lost the one that it had handed the request to. */
 function isOfNobody({ status, headers }: Response): boolean {

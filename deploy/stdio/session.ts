@@ -1,5 +1,6 @@
 /** The session of a client of the earlier era: opened by its own `initialize`, and opened again when the node forgot it. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { retryAfterMs } from '@svc/client/exchange.ts';
 import { ANSWER_WITHIN_MS, type Door } from './door.ts';
 import { type ClientMessage, headersOf } from './message.ts';
 
@@ -94,8 +95,7 @@ export function createLegacySession(door: Door, signal: AbortSignal): LegacySess
 }
 
 function pauseMs({ headers }: Response): number {
-  const seconds = Number(headers.get('retry-after'));
-  return Math.min(Math.max(seconds > 0 ? seconds * 1000 : 0, SAY_AGAIN_MS), SAY_AGAIN_AT_MOST_MS);
+  return Math.min(Math.max(retryAfterMs({}, headers) ?? 0, SAY_AGAIN_MS), SAY_AGAIN_AT_MOST_MS);
 }
 
 function headersIn(session: OpenSession | null): Record<string, string> {

@@ -135,7 +135,7 @@ function turnedAway({ status, headers }: Pick<HttpReply, 'status' | 'headers'>):
 }
 
 /** A proxy that says so had nobody to hand the request to, or lost whom it had handed it to. */
-const NOBODY_BEHIND = new Set([502, 503, 504]);
+export const NOBODY_BEHIND: ReadonlySet<number> = new Set([502, 503, 504]);
 
 export function strangeReply({ status, headers }: Pick<HttpReply, 'status' | 'headers'>): Unanswered {
   const reason = `what is there answered ${status} (${headers.get('content-type') ?? 'no content type'})`;
@@ -155,7 +155,7 @@ function failureOf(error: Fields, status: number, headers: Headers): CallFailure
 }
 
 /** The header has whole seconds, or a date where a proxy wrote it; the body may know it better. */
-function retryAfterMs({ retryAfterMs: exact }: Fields, headers: Headers): number | null {
+export function retryAfterMs({ retryAfterMs: exact }: Fields, headers: Headers): number | null {
   if (typeof exact === 'number') return exact;
   const header = headers.get('retry-after');
   if (header === null || header === '') return null;
