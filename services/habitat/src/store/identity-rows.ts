@@ -93,7 +93,8 @@ interface StampedToken extends Stamped<VerifiedToken | null> {
 export async function readToken(client: SqlClient, hash: string): Promise<StampedToken> {
   const [row] = await client.$queryRawUnsafe<TokenRow[]>(TOKEN, hash);
   assertStamped(row);
-  return { stamp: stampOf(row), value: verifiedToken(row), now: row.now };
+  const { now, ...found } = row;
+  return { stamp: stampOf(row), value: verifiedToken(found), now };
 }
 
 export async function readTokenStands(client: SqlClient, tokenId: string): Promise<Stamped<boolean>> {
@@ -114,9 +115,8 @@ function verifiedToken({
   profile,
   expiresAt,
   accounts,
-  now: _now,
   ...rows
-}: TokenRow): VerifiedToken | null {
+}: Omit<TokenRow, 'now'>): VerifiedToken | null {
   if (tokenId === null) return null;
   const identity: IdentityRows = { id: agentId, ...rows };
   const subject = contextOf(identity, bound ?? undefined);
