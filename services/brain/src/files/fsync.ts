@@ -126,6 +126,11 @@ export function readTextIfPresent(path: string): string | null {
   return readIfPresent(path)?.toString('utf8') ?? null;
 }
 
+/** None where there is no such directory; throws where it may not be listed, because what is in it may be there. */
+export async function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: unknown) => ignoreAbsent(error) ?? []);
+}
+
 /** For what a person may remove at any time. */
 export function ignoreAbsent(error: unknown): undefined {
   if (isAbsent(error)) return undefined;

@@ -2,9 +2,8 @@
  * Housekeeping of a repository, beside its writers: git's own packing leaves alone what is written meanwhile, and takes
  * away nothing that was touched within two weeks.
  */
-import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isAbsent } from '../files/fsync.ts';
+import { namesIn } from '../files/fsync.ts';
 import { withJournal } from './journal.ts';
 import { type Repository, RepositoryProblem } from './repository.ts';
 import { layoutProblem } from './repository-layout.ts';
@@ -58,20 +57,11 @@ const keptLoose = new WeakMap<Repository, number>();
 export async function countObjects(repository: Repository): Promise<ObjectCount> {
   const objectsDir = join(repository.gitDir, 'objects');
   let loose = 0;
-  for (const dir of await readNames(objectsDir)) {
-    if (/^[0-9a-f]{2}$/.test(dir)) loose += (await readNames(join(objectsDir, dir))).length;
+  for (const dir of await namesIn(objectsDir)) {
+    if (/^[0-9a-f]{2}$/.test(dir)) loose += (await namesIn(join(objectsDir, dir))).length;
   }
-  const packs = (await readNames(join(objectsDir, 'pack'))).filter((name) => name.endsWith('.pack')).length;
+  const packs = (await namesIn(join(objectsDir, 'pack'))).filter((name) => name.endsWith('.pack')).length;
   return { loose, packs };
-}
-
-async function readNames(dir: string): Promise<string[]> {
-  try {
-    return await readdir(dir);
-  } catch (error) {
-    if (isAbsent(error)) return [];
-    throw error;
-  }
 }
 
 async function runModestly(repository: Repository, args: readonly string[]): Promise<void> {

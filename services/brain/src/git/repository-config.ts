@@ -1,10 +1,10 @@
 /** A repository's own files that steer git: what we write into them, and which settings we refuse to run under. */
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { TEMP_PREFIX } from '../files/staged-contents.ts';
-import { fsyncPath, ignoreAbsent, readTextIfPresent } from '../files/fsync.ts';
+import { fsyncPath, namesIn, readTextIfPresent } from '../files/fsync.ts';
 import type { Git } from './run.ts';
 
 /**
@@ -90,11 +90,6 @@ async function remoteLikeAddress(gitDir: string): Promise<string | null> {
 async function configPlaces(gitDir: string): Promise<string[]> {
   const worktrees = await namesIn(join(gitDir, 'worktrees'));
   return ['', ...worktrees.map((name) => join('worktrees', name))];
-}
-
-/** Git opens the files of a directory also where nobody may list them. */
-async function namesIn(directory: string): Promise<string[]> {
-  return readdir(directory).catch((error: unknown) => ignoreAbsent(error) ?? []);
 }
 
 function configFiles(gitDir: string, places: readonly string[]): string[] {
