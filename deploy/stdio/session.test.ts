@@ -98,7 +98,8 @@ function holdOpening(node: Pick<Awaited<ReturnType<typeof nodeWithSessions>>, 'o
   return { opening: asked.promise, goOn: held.resolve };
 }
 
-test('is opened anew once for all who ask meanwhile', async () => {
+/** A second request beside that for which the lost session is being opened anew. */
+async function askedTwiceWhileOpening() {
   const node = await nodeWithSessions();
   const client = await connectedClient(node.door);
   node.forget();
@@ -106,19 +107,18 @@ test('is opened anew once for all who ask meanwhile', async () => {
   client.ask(1);
   await opening;
   client.ask(2);
+  return { node, client, goOn };
+}
+
+test('is opened anew once for all who ask meanwhile', async () => {
+  const { node, client, goOn } = await askedTwiceWhileOpening();
   setTimeout(goOn, 100);
   for (const id of [1, 2]) expect(await client.heard(id)).toEqual({ jsonrpc: '2.0', id, result: {} });
   expect(node.opened()).toBe(2);
 });
 
 test('is opened for the others when who asked first cancels', async () => {
-  const node = await nodeWithSessions();
-  const client = await connectedClient(node.door);
-  node.forget();
-  const { opening, goOn } = holdOpening(node);
-  client.ask(1);
-  await opening;
-  client.ask(2);
+  const { client, goOn } = await askedTwiceWhileOpening();
   client.cancel(1);
   setTimeout(goOn, 100);
   expect(await client.heard(2)).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
