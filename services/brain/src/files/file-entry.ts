@@ -85,7 +85,7 @@ const REPOSITORY = 'is a git repository of its own';
 export function statEntry(root: string, onDisk: string): BigIntStats | null {
   try {
     const stat = lstatSync(join(root, onDisk), { bigint: true, throwIfNoEntry: false });
-    if (stat === undefined || (stat.isDirectory() && !isRepository(root, onDisk))) return null;
+    if (stat === undefined || (stat.isDirectory() && !isNotLookedInto(root, onDisk))) return null;
     return stat;
   } catch (error) {
     if (isAbsent(error)) return null;
@@ -93,8 +93,8 @@ export function statEntry(root: string, onDisk: string): BigIntStats | null {
   }
 }
 
-/** Also of a directory that nobody but its owner may enter, so that what is in it is not looked at either. */
-export function isRepository(root: string, onDisk: string): boolean {
+/** A directory that is a repository of its own, or that the service may not enter: it is an entry itself. */
+export function isNotLookedInto(root: string, onDisk: string): boolean {
   return onDisk !== '' && problemInside(join(root, onDisk)) !== null;
 }
 
@@ -108,10 +108,10 @@ function problemInside(directory: string): string | null {
   }
 }
 
-/** Whether a directory above is a repository of its own. */
+/** Whether a directory above is one that is not looked into. */
 export function isInRepository(root: string, onDisk: string): boolean {
   for (let slash = onDisk.indexOf('/'); slash !== -1; slash = onDisk.indexOf('/', slash + 1)) {
-    if (isRepository(root, onDisk.slice(0, slash))) return true;
+    if (isNotLookedInto(root, onDisk.slice(0, slash))) return true;
   }
   return false;
 }

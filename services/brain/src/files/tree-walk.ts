@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TEMP_PREFIX } from './staged-contents.ts';
-import { isRepository, isUnspeakable } from './file-entry.ts';
+import { isNotLookedInto, isUnspeakable } from './file-entry.ts';
 import { isAbsent, isForbidden, isThere, isTooLong } from './fsync.ts';
 
 /** Deeper directories are an entry of their own that is not looked into. */
@@ -26,7 +26,7 @@ export async function* walkTree(tree: WalkedTree, directory: string): AsyncGener
     if (isOurs(child.name, directory)) continue;
     const isDirectory = child.isDirectory();
     if (tree.isSkipped(onDisk, isDirectory)) continue;
-    if (!isDirectory || isRepository(tree.root, onDisk) || !isReachable(tree.root, onDisk)) yield onDisk;
+    if (!isDirectory || isNotLookedInto(tree.root, onDisk) || !isReachable(tree.root, onDisk)) yield onDisk;
     else yield* walkTree(tree, onDisk);
   }
 }
