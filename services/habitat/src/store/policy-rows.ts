@@ -154,7 +154,7 @@ export async function removeCopies(
     const before = await lockPolicy(unit.tx, resource);
     if (before.version > FIRST_VERSION) continue;
     await removePolicyRow(unit, { resource, by }, before);
-    removed += before.version;
+    if (before.version === FIRST_VERSION) removed += 1;
   }
   return allow(removed);
 }
