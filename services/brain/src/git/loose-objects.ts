@@ -1,6 +1,6 @@
 /** Writes single objects as git does, without starting it: a file of its own each, whole and flushed before it has its name. */
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsync, openSync, renameSync, rmSync, utimesSync, writeSync } from 'node:fs';
+import { closeSync, fsync, openSync, renameSync, rmSync, statSync, utimesSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { deflateSync } from 'node:zlib';
@@ -51,13 +51,14 @@ function pathOf(objectsDir: string, oid: string): string {
 
 /**
  * An object that is there already becomes young again, or `git prune` could take it for a leftover that nobody uses. One
- * that may not be touched is written again, as git does.
+ * that may not be touched is written again, as git does, and so is an empty file: the name of an object that a person's
+ * git did not flush before the power went.
  */
 function isFreshened(path: string): boolean {
   const now = new Date();
   try {
     utimesSync(path, now, now);
-    return true;
+    return statSync(path).size > 0;
   } catch {
     return false;
   }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findDamage } from './boot-repair.ts';
@@ -140,6 +140,16 @@ describe('trees', () => {
     const edits = [{ path: '.git/x', entry: { mode: '100644', oid } }];
     await expect(writeEditedTree(repository, await mustRead(repository, 'main'), edits)).rejects.toThrow('in the way');
   });
+});
+
+it('writes an object again of which another git left nothing but the name', async () => {
+  const { repository } = bed;
+  const [oid = ''] = await writeBlobs(repository, [text('1')]);
+  const file = join(repository.gitDir, 'objects', oid.slice(0, 2), oid.slice(2));
+  await rm(file);
+  await writeFile(file, '');
+  await writeBlobs(repository, [text('1')]);
+  expect(await readBlob(repository, oid)).toEqual(Buffer.from('1'));
 });
 
 describe('packs', () => {
