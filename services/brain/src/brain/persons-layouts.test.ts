@@ -56,6 +56,20 @@ it('takes nothing for deleted that a person narrows out of the working tree, and
   expect(await node.call('brain_write', { name: 'b/1', content: 'agent' })).toMatchObject({ saved: true });
 });
 
+it('narrows no working tree of its own where a person narrowed theirs, its index too', async () => {
+  for (const name of ['a/1', 'b/1']) await node.call('brain_write', { name, content: name });
+  await node.call('svc_commit', { message: 'base' });
+  git('sparse-checkout', 'set', '--cone', '--sparse-index', 'a');
+  await node.call('svc_create_branch', { name: 'f', switch: true });
+  expect(await node.call('brain_save', { name: 'b/1', content: 'agent' })).toMatchObject({ committed: true });
+  expect(await node.call('svc_branch_is_dirty', {})).toMatchObject({ files: [], left: [] });
+  const own = join(bed.dataDir, 'worktrees/svc/f');
+  writeFileSync(join(root(), '.git/worktrees/f/index'), 'damaged');
+  expect(await node.call('brain_save', { name: 'a/2', content: 'new' })).toMatchObject({ committed: true });
+  expect(gitIn(own, 'ls-files', '-t').split('\n')).toEqual(['H a/1.md', 'H a/2.md', 'H b/1.md']);
+  expect(gitIn(own, 'status', '--porcelain')).toBe('');
+});
+
 it('knows at once that what is narrowed away is not to be written', async () => {
   for (const name of ['a/1', 'b/1']) await node.call('brain_write', { name, content: name });
   await node.call('svc_commit', { message: 'base' });

@@ -1,7 +1,7 @@
 /** For indexes that only git itself can edit: split, sparse, compressed, or damaged ones. */
 import { writeFile } from 'node:fs/promises';
 import { type IndexEdit, isWholeIndex } from './index-file.ts';
-import { editIndex, resetIndex } from './objects.ts';
+import { editIndex, type IndexPlace, resetIndex } from './objects.ts';
 import { encodePath } from './path-bytes.ts';
 import type { Repository } from './repository.ts';
 import { worktreeGitDir } from './worktree-state.ts';
@@ -20,10 +20,11 @@ interface RebuildWish {
 export async function rebuildIndex(repository: Repository, worktree: string, wish: RebuildWish): Promise<void> {
   const { current, edits, base, indexFile } = wish;
   const isWhole = current !== null && isWholeIndex(current);
+  const index = { gitDir: await worktreeGitDir(repository, worktree), indexFile };
   if (isWhole) await writeFile(indexFile, current);
-  if (!isWhole || !(await isReadable(repository, indexFile))) await resetIndex(repository, indexFile, base);
-  await editIndex(repository, indexFile, edits);
-  const place = { gitDir: await worktreeGitDir(repository, worktree), workTree: worktree, indexFile };
+  if (!isWhole || !(await isReadable(repository, index))) await resetIndex(repository, index, base);
+  await editIndex(repository, index, edits);
+  const place = { ...index, workTree: worktree };
   const absent = edits.filter(({ entry }) => entry?.isAbsent === true).map(({ path }) => `${path}\0`);
   if (absent.length > 0) {
     const stdin = encodePath(absent.join(''));
@@ -33,7 +34,7 @@ export async function rebuildIndex(repository: Repository, worktree: string, wis
   await repository.git.run({ ...place, args: ['update-index', '-q', '--refresh'], answers: [0, 1] });
 }
 
-async function isReadable({ git, gitDir }: Repository, indexFile: string): Promise<boolean> {
-  const found = await git.run({ args: ['update-index', '-q'], gitDir, indexFile, answers: [0, 1, 128] });
+async function isReadable({ git }: Repository, index: IndexPlace): Promise<boolean> {
+  const found = await git.run({ args: ['update-index', '-q'], ...index, answers: [0, 1, 128] });
   return found.exitCode === 0;
 }

@@ -8,7 +8,7 @@ import type { GitObject } from './object-id.ts';
 import { writePack } from './pack-file.ts';
 import { decodePath, encodePath, nulEnded } from './path-bytes.ts';
 import { besideIndex, type Repository } from './repository.ts';
-import { GitError, objectId } from './run.ts';
+import { type GitCall, GitError, objectId } from './run.ts';
 import { editTree, isIndexable, type TreeEdit } from './tree-edit.ts';
 
 export type { TreeEdit } from './tree-edit.ts';
@@ -132,8 +132,11 @@ export function writeBlobs(repository: Repository, contents: readonly Uint8Array
   );
 }
 
+/** `gitDir` is that of the working tree whose index it is or will be: what it narrows away, git leaves out of the file. */
+export type IndexPlace = Required<Pick<GitCall, 'gitDir' | 'indexFile'>>;
+
 /** Applies the edits to an index file. Removals come first, so that a directory can take a file's place. */
-export async function editIndex(repository: Repository, indexFile: string, edits: readonly TreeEdit[]): Promise<void> {
+export async function editIndex({ git }: Repository, index: IndexPlace, edits: readonly TreeEdit[]): Promise<void> {
   if (edits.length === 0) return;
   const gone = edits.filter(({ entry }) => entry === null).map(({ path }) => `0 ${'0'.repeat(40)}\t${path}\0`);
   const set = edits.flatMap(({ path, entry }) =>
@@ -142,10 +145,9 @@ export async function editIndex(repository: Repository, indexFile: string, edits
   // NUL separates the entries git reads
   if (edits.some(({ path }) => path.includes('\0')))
     throw new GitError('unsafe-argument', 'a path with a NUL character');
-  const { stderr } = await repository.git.run({
+  const { stderr } = await git.run({
     args: ['update-index', '-z', '--index-info'],
-    gitDir: repository.gitDir,
-    indexFile,
+    ...index,
     stdin: encodePath([...gone, ...set].join('')),
   });
   // git skips a path it finds illegal and still ends well
@@ -156,26 +158,25 @@ export async function editIndex(repository: Repository, indexFile: string, edits
  * Makes an index file hold the tree of `commit`, but for entries that git takes into no index; stat data of entries that
  * stay equal is kept.
  */
-export async function resetIndex(repository: Repository, indexFile: string, commit: string): Promise<void> {
+export async function resetIndex(repository: Repository, index: IndexPlace, commit: string): Promise<void> {
   const args = ['read-tree', '--reset', objectId(commit)];
   try {
-    await repository.git.run({ args, gitDir: repository.gitDir, indexFile });
+    await repository.git.run({ args, ...index });
   } catch {
     // the index it started from is damaged, or the tree has such an entry
-    await rm(indexFile, { force: true });
-    await gatherIndex(repository, indexFile, commit);
+    await rm(index.indexFile, { force: true });
+    await gatherIndex(repository, index, commit);
   }
 }
 
 /** Into a new file. */
-async function gatherIndex(repository: Repository, indexFile: string, commit: string): Promise<void> {
+async function gatherIndex(repository: Repository, index: IndexPlace, commit: string): Promise<void> {
   const entries = [...(await readTreeEntries(repository, commit))].filter(([path, { mode }]) =>
     isIndexable(path, mode),
   );
   await repository.git.run({
     args: ['update-index', '-z', '--index-info'],
-    gitDir: repository.gitDir,
-    indexFile,
+    ...index,
     stdin: encodePath(entries.map(([path, { mode, oid }]) => `${mode} ${oid}\t${path}\0`).join('')),
   });
 }

@@ -111,23 +111,22 @@ export async function fillWorktree(repository: Repository, dir: string, head: st
   const { files, foreign: foreignShown } = await sortTree(repository, shown);
   const foreign = shown === head ? foreignShown : (await sortTree(repository, head)).foreign;
   const indexFile = await scratchPath(repository, 'index');
+  const index = { gitDir: await worktreeGitDir(repository, dir), indexFile };
   try {
-    await resetIndex(repository, indexFile, shown);
+    await resetIndex(repository, index, shown);
     await repository.git.run({
       args: ['checkout-index', '-u', '-q', '-z', '--stdin'],
-      gitDir: repository.gitDir,
+      ...index,
       config: ['checkout.workers=2'],
       workTree: dir,
-      indexFile,
       stdin: files.map((path) => `${path}\0`).join(''),
     });
-    if (shown !== head) await resetIndex(repository, indexFile, head);
+    if (shown !== head) await resetIndex(repository, index, head);
     await Promise.all([fsyncTree(dir), markSkipped(repository, dir, indexFile, foreign)]);
     await placeIndex(repository, dir, indexFile);
     // writes into the tree are acknowledged from now on, so the link to it must not vanish
-    const gitDir = await worktreeGitDir(repository, dir);
-    await fsyncTree(gitDir);
-    for (const path of [gitDir, dirname(gitDir), dir]) await fsyncPath(dirname(path));
+    await fsyncTree(index.gitDir);
+    for (const path of [index.gitDir, dirname(index.gitDir), dir]) await fsyncPath(dirname(path));
   } finally {
     await rm(indexFile, { force: true });
   }
