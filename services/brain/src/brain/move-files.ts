@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { leadsAstray } from '../files/obstacle.ts';
 import { CLOCK_STEP_MS, fileStamp } from '../files/file-stamp.ts';
 import type { FileTable } from '../files/file-table.ts';
-import { isAbsent } from '../files/fsync.ts';
+import { isAbsent, isForbidden } from '../files/fsync.ts';
 import { type FileReplacement, type ReplacedFiles, replaceFiles } from '../files/replace-files.ts';
 import { blobId } from '../git/blob-id.ts';
 import type { Repository } from '../git/repository.ts';
@@ -159,7 +159,7 @@ function statOf(path: string): BigIntStats | null {
   try {
     return lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? null;
   } catch (error) {
-    if (isAbsent(error)) return null;
+    if (isAbsent(error) || isForbidden(error)) return null; // what may not be looked at is kept
     throw error;
   }
 }

@@ -1,8 +1,8 @@
 /** Directories without files, of which git and the file table know nothing: they are on disk alone. */
-import { closeSync, type Dirent, fsyncSync, lstatSync, openSync, readdirSync, rmdirSync } from 'node:fs';
+import { closeSync, type Dirent, fsyncSync, openSync, readdirSync, rmdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { foldCase, isFilePath } from '@svc/contract/names.ts';
-import { isAbsent } from './fsync.ts';
+import { isAbsent, isForbidden, lookAt } from './fsync.ts';
 import { makeFolder } from './make-folder.ts';
 
 /** What has more in it than that is not looked at for being empty. */
@@ -15,7 +15,7 @@ export function isEmptyFolder(root: string, directory: string): boolean {
 
 /** The directories in it that are empty, by name. */
 export function emptyFoldersIn(root: string, directory: string): string[] {
-  return entriesOf(root, directory).flatMap((entry) => {
+  return (entriesOf(root, directory) ?? []).flatMap((entry) => {
     const path = directory === '' ? entry.name : `${directory}/${entry.name}`;
     return entry.isDirectory() && isFilePath(path) && isEmptyFolder(root, path) ? [path] : [];
   });
@@ -27,7 +27,7 @@ export function likeFolder(root: string, directory: string): string | null {
   for (const [depth, segment] of segments.entries()) {
     const parent = segments.slice(0, depth).join('/');
     const folded = foldCase(segment);
-    const like = entriesOf(root, parent).find(({ name }) => name !== segment && foldCase(name) === folded);
+    const like = entriesOf(root, parent)?.find(({ name }) => name !== segment && foldCase(name) === folded);
     if (like !== undefined) return parent === '' ? like.name : `${parent}/${like.name}`;
   }
   return null;
@@ -40,8 +40,8 @@ export function makeFolders(root: string, directory: string): boolean | null {
   for (const segment of directory.split('/')) {
     const parent = path;
     path = path === '' ? segment : `${path}/${segment}`;
-    const stat = lstatSync(join(root, path), { throwIfNoEntry: false });
-    if (stat !== undefined && !stat.isDirectory()) return null;
+    const stat = lookAt(join(root, path));
+    if (stat !== undefined && (stat === 'closed' || !stat.isDirectory())) return null;
     if (stat !== undefined) continue;
     makeFolder(join(root, path));
     flush(join(root, parent));
@@ -72,7 +72,9 @@ function emptyFolders(root: string, directory: string): string[] | null {
   if (!isFolder(root, directory)) return null;
   const folders = [directory];
   for (const folder of folders) {
-    for (const entry of entriesOf(root, folder)) {
+    const entries = entriesOf(root, folder);
+    if (entries === null) return null;
+    for (const entry of entries) {
       if (!entry.isDirectory() || folders.length > MAX_LOOKED_AT) return null;
       folders.push(`${folder}/${entry.name}`);
     }
@@ -80,22 +82,25 @@ function emptyFolders(root: string, directory: string): string[] | null {
   return folders;
 }
 
-/** Reached without any link. */
+/** Reached without any link, or one that may not be entered. */
 function isFolder(root: string, directory: string): boolean {
   let path = root;
   for (const segment of directory.split('/')) {
     path = join(path, segment);
-    if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return false;
+    const stat = lookAt(path);
+    if (stat === undefined || stat === 'closed' || !stat.isDirectory()) return false;
   }
   return true;
 }
 
-function entriesOf(root: string, directory: string): Dirent[] {
+/** Null = it may not be listed. */
+function entriesOf(root: string, directory: string): Dirent[] | null {
   if (!isFolder(root, directory)) return [];
   try {
     return readdirSync(join(root, directory), { withFileTypes: true });
   } catch (error) {
     if (isAbsent(error)) return [];
+    if (isForbidden(error)) return null;
     throw error;
   }
 }

@@ -8,7 +8,7 @@ import { MAX_CONTENT_BYTES } from '@svc/contract/params.ts';
 import { blobId } from '../git/blob-id.ts';
 import { leadsAstray } from './obstacle.ts';
 import { CLOCK_STEP_MS, fileStamp } from './file-stamp.ts';
-import { isAbsent, isForbidden, isThere, readIfPresent } from './fsync.ts';
+import { isAbsent, isForbidden, isThere, mayBeListed, readIfPresent } from './fsync.ts';
 
 /**
  * `text`: UTF-8 of at most 1 MiB under a legal name, the only kind that is served and searched. `large`: longer text.
@@ -88,12 +88,12 @@ export function statEntry(root: string, onDisk: string): BigIntStats | null {
     if (stat === undefined || (stat.isDirectory() && !isNotLookedInto(root, onDisk))) return null;
     return stat;
   } catch (error) {
-    if (isAbsent(error)) return null;
+    if (isAbsent(error) || isForbidden(error)) return null; // below what is an entry itself
     throw error;
   }
 }
 
-/** A directory that is a repository of its own, or that the service may not enter: it is an entry itself. */
+/** A directory that is a repository of its own, or that the service may not enter or list: it is an entry itself. */
 export function isNotLookedInto(root: string, onDisk: string): boolean {
   return onDisk !== '' && problemInside(join(root, onDisk)) !== null;
 }
@@ -101,11 +101,17 @@ export function isNotLookedInto(root: string, onDisk: string): boolean {
 /** Why a directory is not looked into. */
 function problemInside(directory: string): string | null {
   try {
-    return isThere(join(directory, '.git')) ? REPOSITORY : null;
+    if (isThere(join(directory, '.git'))) return REPOSITORY;
+    return mayBeListed(directory) ? null : FORBIDDEN;
   } catch (error) {
     if (isForbidden(error)) return FORBIDDEN;
     throw error;
   }
+}
+
+/** Whether what is below it is out of sight, where it is a directory. */
+export function isNotLookedThrough({ problem }: FileEntry): boolean {
+  return problem === REPOSITORY || problem === FORBIDDEN;
 }
 
 /** Whether a directory above is one that is not looked into. */

@@ -74,6 +74,17 @@ describe('the file table', () => {
     expect(table.unserved()).toMatchObject([{ file: 'far/link' }]);
   });
 
+  it('takes nothing for deleted below a directory that is not looked into', () => {
+    const table = new FileTable();
+    table.setHead(new Map([['lib/x.md', plain('x')]]));
+    const problem = 'is a git repository of its own';
+    table.set(entry('lib', '', { kind: 'other', hash: '', problem }));
+    expect(shown(table)).toEqual([]);
+    expect(table.left()).toMatchObject([{ file: 'lib' }, { file: 'lib/x.md', problem }]);
+    table.set(entry('lib', '', { kind: 'other', hash: '', problem: 'is neither a file nor a link' }));
+    expect(shown(table)).toEqual([{ file: 'lib/x.md', change: 'deleted' }]);
+  });
+
   it('takes a repository inside for deleted only when not even its directory is there', () => {
     const directories = new Set(['lib']);
     const table = new FileTable((onDisk) => directories.has(onDisk));

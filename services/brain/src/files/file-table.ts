@@ -6,6 +6,7 @@ import {
   EntryKind,
   type EntryMode,
   type FileEntry,
+  isNotLookedThrough,
   REPOSITORY_MODE,
 } from './file-entry.ts';
 import { isSpeakable, shownPath } from '../git/path-bytes.ts';
@@ -227,7 +228,18 @@ export class FileTable {
     const mode = this.#head.get(onDisk)?.mode ?? '';
     if (!isIndexable(onDisk, mode)) return NOT_TAKEN;
     if (this.#skipped.has(onDisk)) return NOT_PUT;
+    const above = this.#outOfSight(onDisk);
+    if (above !== null) return above;
     return mode === REPOSITORY_MODE && this.#hasDirectory(onDisk) ? REPOSITORY : null;
+  }
+
+  /** Why nobody can tell whether it is still there; null = it is not. */
+  #outOfSight(onDisk: string): string | null {
+    for (let slash = onDisk.indexOf('/'); slash !== -1; slash = onDisk.indexOf('/', slash + 1)) {
+      const above = this.#files.get(this.pathOf(onDisk.slice(0, slash)));
+      if (above !== undefined && isNotLookedThrough(above)) return above.problem;
+    }
+    return null;
   }
 
   #isInTheWay(onDisk: string): boolean {

@@ -1,5 +1,5 @@
 /** Fsync by path, and what people may remove or put there at any time. */
-import { closeSync, constants, fsync, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fsync, fstatSync, lstatSync, openSync, readFileSync, type Stats } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -89,6 +89,27 @@ export function isDirectory(path: string): boolean {
     return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   } catch (error) {
     return ignoreAbsent(error) ?? false;
+  }
+}
+
+/** Itself, not what a link leads to; `closed` = the directory that it would be in may not be entered. */
+export function lookAt(path: string): Stats | 'closed' | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isForbidden(error)) return 'closed';
+    throw error;
+  }
+}
+
+/** Of a directory. False also where there is none by now. */
+export function mayBeListed(directory: string): boolean {
+  try {
+    closeSync(openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY));
+    return true;
+  } catch (error) {
+    if (isForbidden(error) || isAbsent(error)) return false;
+    throw error;
   }
 }
 

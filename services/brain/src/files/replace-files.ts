@@ -19,7 +19,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DiskRefusal } from './durable-write.ts';
 import { obstacleAt } from './obstacle.ts';
 import { fileStamp } from './file-stamp.ts';
-import { fsyncPath, ignoreAbsent, isAbsent, isPresent } from './fsync.ts';
+import { fsyncPath, ignoreAbsent, isAbsent, isPresent, lookAt } from './fsync.ts';
 
 export interface FileReplacement {
   /** As the disk spells it, relative to the root. */
@@ -152,21 +152,21 @@ class Replacing {
     return null;
   }
 
-  /** Makes the directories on the way; false where something else is. */
+  /** Makes the directories on the way; false where something else is, or one that may not be entered. */
   #isReachable(path: string, make: boolean): boolean {
     for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
       const directory = path.slice(0, end);
       if (this.#walked.has(directory)) continue;
       const full = join(this.#root, directory);
-      const stat = lstatSync(full, { throwIfNoEntry: false });
+      const stat = lookAt(full);
       if (stat === undefined) {
         if (!make) return true;
         mkdirSync(full);
         this.#touched.add(dirname(full));
-      } else if (!stat.isDirectory()) return false;
+      } else if (stat === 'closed' || !stat.isDirectory()) return false;
       this.#walked.add(directory);
     }
-    return true;
+    return lookAt(join(this.#root, path)) !== 'closed';
   }
 
   #removeEmptyParents(path: string): void {
