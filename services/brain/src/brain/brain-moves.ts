@@ -2,7 +2,7 @@
  * Brains on their way to another name or to the deleted ones. The database says that it is decided; the directories
  * follow, at once or, when the process is killed between, before anybody opens the brain again.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
@@ -64,8 +64,9 @@ export class BrainMoves {
   }
 
   /** Tried beforehand: once it is decided there is no way back. `unique` names what is tried. */
-  async canMove(isDeleted: boolean, unique: string): Promise<boolean> {
+  async canMove(brain: string, isDeleted: boolean, unique: string): Promise<boolean> {
     const parent = join(this.#dataDir, isDeleted ? DELETED : 'brains');
+    if (['brains', 'worktrees'].some((kind) => isMounted(join(this.#dataDir, kind, brain)))) return false;
     const probe = join(this.#dataDir, 'brains', `.svc-${unique}`);
     const moved = join(parent, `.svc-${unique}-moved`);
     try {
@@ -116,6 +117,12 @@ export class BrainMoves {
     if (target !== null) await fsyncPath(dirname(target));
     await rm(staged, { recursive: true, force: true });
   }
+}
+
+/** A directory on a disk of its own goes to no other place. */
+function isMounted(directory: string): boolean {
+  const [own, parent] = [directory, dirname(directory)].map((path) => lstatSync(path, { throwIfNoEntry: false })?.dev);
+  return own !== undefined && own !== parent;
 }
 
 /** Deleted brains that an operator took away count no more. */

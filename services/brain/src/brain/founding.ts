@@ -110,7 +110,8 @@ export async function foundFrom(
   const before = await lookAhead(ground, name, maker);
   if (before === 'exists') return null;
   if (before !== 'free') return { decision: full(before), replayed: false };
-  if (!(await moves.canMove(false, platform.ids.next('w'))))
+  // from beside the backups
+  if (!(await moves.canMove(name, true, platform.ids.next('w'))))
     return { decision: deny('E_STATE_WRITE'), replayed: false };
   await claimFor(ground, name, maker, founded);
   let isThere = false;

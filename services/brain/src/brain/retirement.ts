@@ -92,7 +92,7 @@ export async function retireBrain(
 ): Promise<Once<Retired, RetireRefusal>> {
   const { name, audit, idempotency, outbox, platform } = brain;
   const { pool } = platform.database;
-  if (!(await ground.moves.canMove(wish.to === null, platform.ids.next('w'))))
+  if (!(await ground.moves.canMove(brain.name, wish.to === null, platform.ids.next('w'))))
     return { decision: deny('E_STATE_WRITE'), replayed: false };
   await forgetAbsent(poolClient(pool), ground.dataDir);
   const outcome = await withPgTransaction(
