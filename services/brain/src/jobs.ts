@@ -106,13 +106,13 @@ function sweeps({ platform, store, sessions }: JobParts): JobDeclaration[] {
       id: 'brain.memory-sweep',
       everyMs: MINUTE,
       scope: 'cluster',
-      run: () => sweepMemory(store, platform.clock.now()),
+      run: () => sweepMemory(store),
     },
     {
       id: 'brain.tmp-sweep',
       everyMs: 10 * MINUTE,
       scope: 'cluster',
-      run: () => sweepTmp(store.client, platform.clock.now()),
+      run: () => sweepTmp(store.client),
     },
     {
       id: 'brain.trace-sweep',

@@ -185,15 +185,14 @@ async function clear(
 
 const SWEPT_AT_ONCE = 1000;
 
-/** Deletes values past their time. */
-export async function sweepMemory({ transact }: Pick<ServiceStore, 'transact'>, now: number): Promise<void> {
+/** Deletes values past their time, by the clock of the database: one that is ahead would take what others may still read. */
+export async function sweepMemory({ transact }: Pick<ServiceStore, 'transact'>): Promise<void> {
   for (;;) {
     const swept = await transact(async (tx) => {
       const rows = await tx.$queryRawUnsafe<{ workspace: string }[]>(
         `DELETE FROM brain.brain_memory WHERE key IN (
-           SELECT key FROM brain.brain_memory WHERE expires_at <= ${AT_MS('$1')} LIMIT ${SWEPT_AT_ONCE}
+           SELECT key FROM brain.brain_memory WHERE expires_at <= clock_timestamp() LIMIT ${SWEPT_AT_ONCE}
            FOR UPDATE SKIP LOCKED) RETURNING workspace`,
-        now,
       );
       const counts = Map.groupBy(rows, ({ workspace }) => workspace);
       // In one order, as everybody who takes several.
