@@ -36,6 +36,7 @@ const SERVER_FAILED = 'XX000';
 const CONFLICT_CODES = new Set(['40001', '40P01']);
 const IN_FAILED_TRANSACTION = '25P02';
 const CANCELLED = '57014';
+const LOCK_NOT_AVAILABLE = '55P03';
 const UNSTORABLE_CODES = new Set(['22021', '22P05']);
 const MAX_DEPTH = 6;
 
@@ -67,6 +68,11 @@ export function isUnstorableText(error: unknown): boolean {
 /** Serialization failure or deadlock: rolled back, worth another attempt. */
 export function isConflict(error: unknown): boolean {
   return layersOf(error).some(({ codes }) => codes.some((code) => CONFLICT_CODES.has(code)));
+}
+
+/** Somebody else kept the lock for longer than this session waits for one. */
+export function isLockTaken(error: unknown): boolean {
+  return layersOf(error).some(({ codes }) => codes.includes(LOCK_NOT_AVAILABLE));
 }
 
 /** A statement before this one has failed, which says why. */

@@ -2,17 +2,24 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Pool } from 'pg';
 import type { Logger } from 'pino';
 import type { SqlClient } from './database.ts';
+import { isLockTaken } from './database-errors.ts';
 import { isAdditive } from './migration-kind.ts';
 import { StartProblem } from './start-problem.ts';
-import { withPgTransaction } from './transaction.ts';
+import { poolClient, withPgTransaction } from './transaction.ts';
 
 /** A migration may rewrite large tables, and other runners wait for it. */
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 /** How often a start that migrations keep waiting says so. */
 const TELL_EVERY_MS = 5000;
+/**
+ * How long a migration waits for a table that is in use, a backup say. Whoever wants that table meanwhile waits behind it,
+ * so it lets them pass before it asks again. Longer than the second after which PostgreSQL ends its own vacuum for it.
+ */
+const LOCK_WAIT_MS = 2000;
 
 /** The database and the committed migrations contradict each other; nothing was changed. */
 export class MigrationProblem extends StartProblem {}
@@ -44,6 +51,7 @@ interface MigrateOptions {
   readonly migrations: readonly Migration[];
   readonly log: Pick<Logger, 'info'>;
   readonly tellEveryMs?: number;
+  readonly lockWaitMs?: number;
 }
 
 /**
@@ -53,32 +61,56 @@ interface MigrateOptions {
  * half-applied; errors of `withPgTransaction` else.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
-  const { pool, schema, migrations, log, tellEveryMs = TELL_EVERY_MS } = options;
+  const { pool, schema, migrations, log, tellEveryMs = TELL_EVERY_MS, lockWaitMs = LOCK_WAIT_MS } = options;
   if (!/^[a-z][a-z0-9_]*$/.test(schema)) throw new MigrationProblem(`${schema} is not a plain schema name`);
   const applied: string[] = [];
   let begun: string | null = null;
+  let user: TableUser | null = null;
   const telling = setInterval(() => {
     if (begun === null)
       log.info({ schema }, 'waiting for the database, or for another process that applies migrations');
-    else log.info({ schema, migration: begun }, 'a migration is being applied');
+    else if (user === null) log.info({ schema, migration: begun }, 'a migration is being applied');
+    else log.info({ schema, migration: begun, ...user }, 'a migration waits for a table that a session has in use');
   }, tellEveryMs);
+  const attempt = (tx: SqlClient): Promise<string | null> => {
+    begun = null;
+    return applyNext(tx, { schema, migrations, lockWaitMs, begin: (migration) => (begun = migration) });
+  };
   try {
     for (;;) {
-      const next = await withPgTransaction(
-        pool,
-        (tx) => {
-          begun = null;
-          return applyNext(tx, { schema, migrations, begin: (migration) => (begun = migration) });
-        },
-        { timeoutMs: MIGRATION_TIMEOUT_MS },
-      );
-      if (next === null) return;
-      applied.push(next);
+      try {
+        const next = await withPgTransaction(pool, attempt, { timeoutMs: MIGRATION_TIMEOUT_MS });
+        user = null;
+        if (next === null) return;
+        applied.push(next);
+      } catch (error) {
+        if (!isLockTaken(error)) throw error;
+        user = await longestUser(poolClient(pool), schema);
+        await delay(lockWaitMs);
+      }
     }
   } finally {
     clearInterval(telling);
     if (applied.length > 0) log.info({ schema, migrations: applied }, 'migrations applied');
   }
+}
+
+interface TableUser {
+  readonly pid: number;
+  readonly login: string;
+  readonly application: string;
+}
+
+/** Who has used tables of the schema for longest; since when, PostgreSQL tells of sessions of the same role alone. */
+async function longestUser(client: SqlClient, schema: string): Promise<TableUser | null> {
+  const [user = null] = await client.$queryRawUnsafe<TableUser[]>(
+    `SELECT a.pid, a.usename::text AS login, a.application_name AS application FROM pg_stat_activity a
+     WHERE a.pid <> pg_backend_pid() AND a.pid IN (SELECT l.pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+       WHERE l.granted AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+         AND c.relnamespace = to_regnamespace($1)) ORDER BY a.xact_start NULLS FIRST LIMIT 1`,
+    schema,
+  );
+  return user;
 }
 
 /** Of a service: those in `directory`, and those of the common tables in its schema. */
@@ -101,11 +133,13 @@ export function readMigrations(schema: string, directory: string): Migration[] {
 }
 
 interface NextMigration extends Pick<MigrateOptions, 'schema' | 'migrations'> {
+  readonly lockWaitMs: number;
   readonly begin: (migration: string) => void;
 }
 
 /** Applies the oldest migration that is missing. Answers its name, or null when none is. */
-async function applyNext(tx: SqlClient, { schema, migrations, begin }: NextMigration): Promise<string | null> {
+async function applyNext(tx: SqlClient, wanted: NextMigration): Promise<string | null> {
+  const { schema, migrations, lockWaitMs, begin } = wanted;
   await tx.$executeRawUnsafe('SET LOCAL statement_timeout = 0');
   await tx.$executeRawUnsafe('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', `migrations of ${schema}`);
   const applied = await readApplied(tx, schema);
@@ -115,6 +149,7 @@ async function applyNext(tx: SqlClient, { schema, migrations, begin }: NextMigra
   if (!next) return null;
   begin(next.name);
   const startedAt = new Date();
+  await tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${lockWaitMs}`);
   // the schema is there, and IF NOT EXISTS asks for the right to create one all the same
   await tx.$executeRawUnsafe(next.sql.replace(`CREATE SCHEMA IF NOT EXISTS "${schema}";`, ''));
   await tx.$executeRawUnsafe(
