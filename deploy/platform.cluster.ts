@@ -1,4 +1,5 @@
 /** What each role of a cluster is connected to: NATS and Redis. */
+import { type Bus, MAX_PAYLOAD_BYTES } from '@svc/runtime/bus.ts';
 import { connectNatsBus } from '@svc/runtime/bus.nats.ts';
 import { type Config, ConfigProblem } from '@svc/runtime/config.ts';
 import type { Lifecycle } from '@svc/runtime/lifecycle.ts';
@@ -34,13 +35,14 @@ export async function connectCluster(
     giveUpAt,
   });
   lifecycle.onShutdown('bus', () => bus.close());
+  tellWhenNarrow(bus, log);
   return {
     ...context,
     kind: 'cluster',
     durability: 'full',
     bus,
     links: [
-      { name: 'nats', isNeeded: true, isUp: () => bus.connected, isWhole: () => !bus.isDeaf },
+      { name: 'nats', isNeeded: true, isUp: () => bus.connected, isWhole: () => !bus.isDeaf && !isNarrow(bus) },
       { name: 'redis', isNeeded: false, isUp: () => redis.status === 'ready' },
     ],
     shared: (forms) => forms.redis(redis),
@@ -50,6 +52,24 @@ export async function connectCluster(
     giveUpAt,
     role: service,
   };
+}
+
+/** What fits into a call does not fit through this server: as it comes, NATS takes an eighth of what is needed. */
+function isNarrow({ maxPayloadBytes }: Bus): boolean {
+  return maxPayloadBytes < MAX_PAYLOAD_BYTES;
+}
+
+/** At each connection, because the server may be another one than before. */
+function tellWhenNarrow(bus: Bus, log: ProcessContext['log']): void {
+  const tell = () => {
+    const { maxPayloadBytes } = bus;
+    if (isNarrow(bus))
+      log.warn({ maxPayloadBytes }, `NATS refuses larger messages: set its max_payload to ${MAX_PAYLOAD_BYTES}`);
+  };
+  tell();
+  bus.onConnection((connected) => {
+    if (connected) tell();
+  });
 }
 
 /** Nothing of one that does not answer. */

@@ -120,7 +120,8 @@ function isNobodyThere({ code, undelivered }: Problem): boolean {
 }
 
 function callErrorFor({ code, undelivered }: BusError, effect: Effect): CallError {
-  if (code === 'TOO_LARGE' && undelivered) return new CallError('PAYLOAD_TOO_LARGE');
+  if (code === 'TOO_LARGE' && undelivered)
+    return new CallError('PAYLOAD_TOO_LARGE', 'The call is larger than services tell each other at once.');
   if (code === 'TIMEOUT' && undelivered) return new CallError('TIMEOUT');
   if (!undelivered && !isRepeatable(effect, false)) return new CallError('E_OUTCOME_UNKNOWN');
   if (code === 'TIMEOUT') return new CallError('TIMEOUT');
