@@ -17,8 +17,11 @@ const SOCKET_AWAY = [
 ];
 /** A session ended by its time: idle in a transaction, in one transaction, idle. */
 const SQLSTATE_TIME_OVER = ['25P03', '25P04', '57P05'];
-/** The password or the role is another one meanwhile, or the database has gone: what mends it is done at the server. */
-const SQLSTATE_TURNED_AWAY = ['28P01', '28000', '3D000'];
+/**
+ * The password, the role or its rights are others meanwhile, or the database has gone, or what was in it: what mends it is
+ * done at the server.
+ */
+const SQLSTATE_TURNED_AWAY = ['28P01', '28000', '42501', '3D000', '3F000', '42P01'];
 /** Of the TLS below: a certificate that has expired or that nobody here trusts, and what is no handshake. */
 const TLS_FAILED = /^(CERT_|ERR_TLS_|ERR_SSL_|EPROTO$|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|HOSTNAME_MISMATCH$)/;
 const AWAY_CODES = new Set([...SQLSTATE_AWAY, ...SQLSTATE_TIME_OVER, ...SQLSTATE_TURNED_AWAY, ...SOCKET_AWAY]);

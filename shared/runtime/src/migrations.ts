@@ -113,6 +113,18 @@ async function longestUser(client: SqlClient, schema: string): Promise<TableUser
   return user;
 }
 
+/** Whether the newest is in the database: it may be an empty one meanwhile, or an older copy. Throws as statements do. */
+export async function isMigrated(
+  client: SqlClient,
+  { schema, migrations }: Pick<MigrateOptions, 'schema' | 'migrations'>,
+): Promise<boolean> {
+  const rows = await client.$queryRawUnsafe<unknown[]>(
+    `SELECT 1 FROM "${schema}"."_prisma_migrations" WHERE "migration_name" = $1 AND "finished_at" IS NOT NULL`,
+    migrations.at(-1)?.name ?? '',
+  );
+  return rows.length > 0;
+}
+
 /** Of a service: those in `directory`, and those of the common tables in its schema. */
 export function migrationsOfService(schema: string, directory: string): Migration[] {
   return [...readMigrations(schema, directory), ...readMigrations(schema, COMMON)].sort(byName);

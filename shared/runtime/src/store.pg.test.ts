@@ -3,6 +3,7 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { onPostgres } from '@svc/testing/servers/on-postgres.ts';
 import { platformOn } from '@svc/testing/service-bed.ts';
 import { expect, test } from 'vitest';
+import { callErrorFor } from './failures.ts';
 import { type ChangeCall, openStore, type Unit } from './store.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', '..', 'testing', 'src', 'eighth', 'prisma', 'migrations');
@@ -37,6 +38,25 @@ await onPostgres((open) => {
     gate.resolve();
     expect(await Promise.all(crowd)).toHaveLength(100);
     expect(most).toBe(1);
+    await store.close();
+    await database.close();
+  });
+
+  test('tables that are gone are a database that is away and not whole, until they are back', async () => {
+    const database = await open();
+    const store = await openStore(platformOn(database), { service: 'eighth', events: {}, migrations: MIGRATIONS });
+    const standing = async () => (await store.checks()).filter(({ status }) => status !== 'ok').map(({ name }) => name);
+    const asked = () => store.client.$queryRawUnsafe('SELECT 1 FROM eighth.idempotency').catch(callErrorFor);
+    expect(await standing()).toEqual([]);
+    await database.pool.query('ALTER SCHEMA eighth RENAME TO elsewhere');
+    expect(await standing()).toEqual(['migrations']);
+    expect(await asked()).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+    await database.pool.query('ALTER SCHEMA elsewhere RENAME TO eighth');
+    expect(await asked()).toEqual([]);
+    await database.pool.query('UPDATE eighth._prisma_migrations SET finished_at = NULL');
+    expect(await standing()).toEqual(['migrations']);
+    await database.pool.query('UPDATE eighth._prisma_migrations SET finished_at = now()');
+    expect(await standing()).toEqual([]);
     await store.close();
     await database.close();
   });

@@ -9,7 +9,7 @@ import { check, storeChecks } from './checks.ts';
 import type { SqlClient } from './database.ts';
 import { createIdempotency, type Idempotency, type Once } from './idempotency.ts';
 import { createKeptReplies, type KeptReplies } from './kept-replies.ts';
-import { migrate, migrationsOfService } from './migrations.ts';
+import { isMigrated, migrate, migrationsOfService } from './migrations.ts';
 import { measureRelays } from './measures.ts';
 import { createOutbox, type EventIn, type EventTable, type NewEvent, type Outbox } from './outbox.ts';
 import type { Platform } from './platform.ts';
@@ -102,7 +102,8 @@ export async function openStore<Events extends EventTable>(
 ): Promise<ServiceStore<EventIn<Events>>> {
   const { database, log } = platform;
   const { pool } = database;
-  await migrate({ pool, schema: service, migrations: migrationsOfService(service, migrations), log });
+  const schema = { schema: service, migrations: migrationsOfService(service, migrations) };
+  await migrate({ pool, ...schema, log });
   const client = poolClient(pool);
   measureRelays(platform.metrics, client, service);
   const transact = <Value>(work: (tx: SqlClient) => Promise<Value>) => withPgTransaction(pool, work);
@@ -129,7 +130,7 @@ export async function openStore<Events extends EventTable>(
     replies,
     change,
     transact,
-    checks: async () => [...(await storeChecks(platform)), check('migrations', true)],
+    checks: () => checksOf(platform, () => isMigrated(client, schema)),
     async start() {
       await outbox.start();
       audit.start();
@@ -141,6 +142,12 @@ export async function openStore<Events extends EventTable>(
       await outbox.close();
     },
   };
+}
+
+async function checksOf(platform: Platform, isWhole: () => Promise<boolean>): Promise<Check[]> {
+  const checks = await storeChecks(platform);
+  if (checks.some(({ name, status }) => name === platform.database.name && status === 'fail')) return checks;
+  return [...checks, check('migrations', await isWhole().catch(() => false))];
 }
 
 interface ChangeParts<Event> {
