@@ -50,20 +50,28 @@ test('what was found is not believed for longer because the clock is set back', 
   expect(await check()).toMatchObject({ ready: true });
 });
 
-test('a service whose clock is another one is named, and serves', async () => {
+test('a service whose clock is another one is named; where it is past the time of all calls, this gateway is not ready', async () => {
   const { clock, announce, check } = await besideBooks();
-  for (const [apartMs, degraded] of [
-    [60_000, ['books:clock']],
-    [-60_000, ['books:clock']],
-    [2000, []],
+  const clockOf = async () => (await check()).checks.find(({ name }) => name === 'books:clock')?.status;
+  for (const [aheadMs, status] of [
+    [60_000, 'fail'],
+    [20_000, 'degraded'],
+    [-60_000, 'degraded'],
+    [2000, undefined],
+    [60_000, 'fail'],
   ] as const) {
-    announce({ sentAt: clock.now() + apartMs });
-    await expect.poll(async () => (clock.advance(1000), (await check()).degraded)).toEqual(degraded);
-    expect(await check()).toMatchObject({ ready: true });
+    announce({ sentAt: clock.now() + aheadMs });
+    await expect.poll(() => (clock.advance(300), clockOf())).toBe(status);
+    expect(await check()).toMatchObject({
+      ready: status !== 'fail',
+      degraded: status === 'degraded' ? ['books:clock'] : [],
+    });
   }
-  announce();
-  clock.advance(1000);
-  expect((await check()).degraded).toEqual([]);
+  announce({ instance: 'another', sentAt: clock.now() });
+  await expect.poll(() => (clock.advance(300), clockOf())).toBe('degraded');
+  clock.advance(STALE_AFTER_MS);
+  announce({ instance: 'another' });
+  await expect.poll(() => (clock.advance(300), clockOf())).toBe(undefined);
 });
 
 test('a service whose processes have not in common what they need alike is named with the variable, and serves', async () => {

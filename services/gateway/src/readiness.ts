@@ -1,5 +1,6 @@
 /** Whether this gateway should get traffic, and what it waits for if not. */
 import { type Check, CLOCKS_DIFFER_MS, SUBJECTS } from '@svc/contract/discovery.ts';
+import { DEFAULT_DEADLINE_MS } from '@svc/contract/tool.ts';
 import { check, linkChecks } from '@svc/runtime/checks.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import { z } from 'zod';
@@ -55,7 +56,7 @@ export function createReadiness(
 
   async function allServiceChecks(): Promise<Check[]> {
     const services = [...new Set([...expectedServices, ...directory.services()])].sort();
-    return [...(await Promise.all(services.map(serviceChecks))).flat(), ...differences(directory)];
+    return [...(await Promise.all(services.map(serviceChecks))).flat(), ...differences(directory, expectedServices)];
   }
 
   return {
@@ -81,8 +82,8 @@ export function createReadiness(
 }
 
 /** What processes tell of themselves that does not go together. */
-function differences(directory: ServiceDirectory): Check[] {
-  return [...clockChecks(directory), ...groundChecks(directory)];
+function differences(directory: ServiceDirectory, expectedServices: readonly string[]): Check[] {
+  return [...clockChecks(directory, expectedServices), ...groundChecks(directory)];
 }
 
 /** Of each service what its processes do not have in common, by the variables: what it answers depends on who is asked. */
@@ -101,13 +102,19 @@ function isApart(digests: readonly (readonly string[])[]): boolean {
   return digests.some((one) => digests.some((other) => !one.some((digest) => other.includes(digest))));
 }
 
-/** A process whose clock is another one refuses calls that are in time, or lets them wait for too long. */
-function clockChecks(directory: Pick<ServiceDirectory, 'instances'>): Check[] {
-  const apart = directory
-    .instances()
-    .filter(({ lastSeenAt, sentAt = lastSeenAt }) => Math.abs(lastSeenAt - sentAt) > CLOCKS_DIFFER_MS);
-  return [...new Set(apart.map(({ service }) => service))].map((service) => ({
-    name: `${service}:clock`,
-    status: 'degraded',
-  }));
+/**
+ * A process whose clock is another one lets calls wait for too long, or refuses those that are in time. Where all of a service
+ * do that with most calls of this gateway, another gateway may be right.
+ */
+function clockChecks(
+  { instances, isAlive }: Pick<ServiceDirectory, 'instances' | 'isAlive'>,
+  expectedServices: readonly string[],
+): Check[] {
+  const services = Map.groupBy(instances().filter(isAlive), ({ service }) => service);
+  return [...services].flatMap(([service, processes]) => {
+    const ahead = processes.map(({ lastSeenAt, sentAt = lastSeenAt }) => sentAt - lastSeenAt);
+    if (ahead.every((ms) => Math.abs(ms) <= CLOCKS_DIFFER_MS)) return [];
+    const isLost = expectedServices.includes(service) && ahead.every((ms) => ms > DEFAULT_DEADLINE_MS);
+    return [{ name: `${service}:clock`, status: isLost ? 'fail' : 'degraded' }];
+  });
 }
