@@ -12,6 +12,8 @@ import { type RightsHolder, type RightsKeeper, startRightsKeeper } from './socke
 export interface EventMember extends RightsHolder {
   /** Events of one service, in order and each once; what of them it may hear is for the member to judge. */
   hear(service: string, events: readonly JudgedEvent[]): void;
+  /** What follows that position is told, whatever was told of the service before. Absent = it counts no positions. */
+  setBack?(service: string, position: number): void;
 }
 
 export interface EventHub {
@@ -43,6 +45,9 @@ export async function startEventHub({ platform, ports, metrics, isComplete }: Ev
   const feed = await startEventFeed({
     platform,
     onLost: (_service, count) => metrics.eventsDropped(count),
+    onSetBack(service, position) {
+      for (const member of members) member.setBack?.(service, position);
+    },
     async deliver(service, events) {
       if (members.size === 0) return;
       const judged = await judge(events);

@@ -101,6 +101,13 @@ export class EventSession {
     if (place.live) this.#tell(place, events);
   }
 
+  setBack(service: string, position: number): void {
+    const place = this.#places.get(service);
+    if (place === undefined) return;
+    place.cursor = Math.min(place.cursor, position);
+    place.offered = Math.min(place.offered, position);
+  }
+
   #begin(service: string, position: number): Place {
     const place = placeAt(position);
     this.#places.set(service, place);

@@ -70,6 +70,10 @@ export class SocketClient implements EventMember {
     this.session.offer(service, events);
   }
 
+  setBack(service: string, position: number): void {
+    this.session.setBack(service, position);
+  }
+
   get #listener(): Listener {
     return this.rights.listener;
   }

@@ -31,6 +31,8 @@ interface FeedOptions {
   readonly deliver: Deliver;
   /** Events that a service no longer keeps. */
   readonly onLost: (service: string, count: number) => void;
+  /** The service counts from an earlier position on again: its database is an older copy. What comes next follows `position`. */
+  readonly onSetBack?: (service: string, position: number) => void;
   /** After which position a service is followed, whose newest event has position `head`; absent = after that. */
   readonly startAfter?: (service: string, head: number) => Promise<number>;
   /** Services that are followed from the start, heard of or not. */
@@ -52,6 +54,8 @@ interface Stream {
   head: number;
   waiting: PositionedEvent[];
   running: boolean;
+  /** It is asked whether it was set back. */
+  isDoubted: boolean;
 }
 
 export async function startEventFeed(options: FeedOptions): Promise<EventFeed> {
@@ -108,7 +112,7 @@ class Feed implements EventFeed {
   }
 
   #begin(service: string, position: number, head = position): Stream {
-    const stream: Stream = { service, position, head, waiting: [], running: false };
+    const stream: Stream = { service, position, head, waiting: [], running: false, isDoubted: false };
     this.#streams.set(service, stream);
     return stream;
   }
@@ -118,6 +122,36 @@ class Feed implements EventFeed {
     if (stream === null) return;
     stream.head = Math.max(stream.head, head, events.at(-1)?.position ?? 0);
     if (stream.waiting.length < MAX_WAITING) stream.waiting.push(...events);
+    if (head < stream.position && !stream.isDoubted) void this.#doubt(stream);
+    if (stream.position < stream.head) this.#run(stream);
+  }
+
+  /** A head that lies behind is mostly a message that came late. */
+  async #doubt(stream: Stream): Promise<void> {
+    const { service, position } = stream;
+    stream.isDoubted = true;
+    try {
+      const answer = await this.page(service, AT_HEAD);
+      // Read after the event at that position was handed out, so it was there.
+      if ('head' in answer && answer.head < position) await this.#setBack(stream, answer.head);
+    } catch (error) {
+      this.#options.platform.log.debug({ err: error, service }, 'a service does not say where its events stand');
+    }
+    stream.isDoubted = false;
+  }
+
+  async #setBack(stream: Stream, head: number): Promise<void> {
+    const { platform, startAfter, onSetBack } = this.#options;
+    const { service } = stream;
+    platform.log.warn(
+      { service, was: stream.position, head },
+      'events are counted from an earlier one on again: their database was set back',
+    );
+    const start = await startAfter?.(service, head);
+    stream.waiting = stream.waiting.filter(({ position }) => position <= head);
+    stream.position = start ?? Math.min(head, ...stream.waiting.map(({ position }) => position - 1));
+    stream.head = head;
+    onSetBack?.(service, stream.position);
     if (stream.position < stream.head) this.#run(stream);
   }
 

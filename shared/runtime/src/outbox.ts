@@ -189,8 +189,7 @@ function createRelay(options: OutboxOptions) {
     /** Where others give numbers too, only the table knows it. */
     async head(): Promise<number> {
       if (exclusive && head !== null) return head;
-      const read = await readHead(client, schema);
-      head = Math.max(head ?? 0, read);
+      head = await readHead(client, schema);
       return head;
     },
   };
