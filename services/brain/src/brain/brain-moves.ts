@@ -2,7 +2,7 @@
  * Brains on their way to another name or to the deleted ones. The database says that it is decided; the directories
  * follow, at once or, when the process is killed between, before anybody opens the brain again.
  */
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
@@ -121,8 +121,8 @@ export class BrainMoves {
 
 /** A directory on a disk of its own goes to no other place. */
 function isMounted(directory: string): boolean {
-  const [own, parent] = [directory, dirname(directory)].map((path) => lstatSync(path, { throwIfNoEntry: false })?.dev);
-  return own !== undefined && own !== parent;
+  const own = lstatSync(directory, { throwIfNoEntry: false });
+  return own !== undefined && own.dev !== statSync(dirname(directory)).dev;
 }
 
 /** Deleted brains that an operator took away count no more. */
