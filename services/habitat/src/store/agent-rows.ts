@@ -169,6 +169,10 @@ interface AgentQuery {
   readonly limit: number;
 }
 
+/** Of who does not see everything: $4 identity, $5 bound workspace. Few workspaces lead to their agents. */
+const IN_SIGHT = `AND ${IS_AT_HOME} AND workspace = ANY(ARRAY(SELECT workspace_id FROM habitat.roles
+  WHERE user_id = $4 AND ($5::text IS NULL OR workspace_id = $5)))`;
+
 /** Live agents in the order of their ids, one more than the limit when there are more. */
 export function readAgents(
   client: SqlClient,
@@ -177,17 +181,14 @@ export function readAgents(
   return client.$queryRawUnsafe<ListedAgent[]>(
     `SELECT ${COLUMNS}, CASE WHEN EXISTS (SELECT 1 FROM habitat.agent_tasks t
          WHERE t.agent_id = a.agent_id AND t.ended_at IS NULL) THEN 'working' ELSE 'idle' END AS state
-     FROM habitat.agents a
-     WHERE killed_at IS NULL AND ($1::text IS NULL OR workspace = $1 AND ${IS_AT_HOME}) AND ($2::text IS NULL OR agent_id COLLATE "C" > $2)
-       AND ($3::boolean OR ${IS_AT_HOME} AND workspace IN (SELECT workspace_id FROM habitat.roles
-         WHERE user_id = $4 AND ($5::text IS NULL OR workspace_id = $5)))
-     ORDER BY agent_id COLLATE "C" LIMIT $6::int`,
+     FROM (SELECT * FROM habitat.agents a
+       WHERE killed_at IS NULL AND ($1::text IS NULL OR workspace = $1 AND ${IS_AT_HOME}) AND ($2::text IS NULL OR agent_id > $2)
+         ${everything ? '' : IN_SIGHT} ORDER BY agent_id LIMIT $3::int) a
+     ORDER BY agent_id`,
     workspace,
     after,
-    everything,
-    identity,
-    bound,
     limit + 1,
+    ...(everything ? [] : [identity, bound]),
   );
 }
 

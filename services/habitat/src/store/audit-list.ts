@@ -43,7 +43,7 @@ export async function listEntries(
   }
   const rows = await client.$queryRawUnsafe<AuditSqlRow[]>(
     `SELECT ${ENTRY_COLUMNS} FROM habitat.audit_entries WHERE ${['true', ...where].join(' AND ')}
-     ORDER BY at DESC, chain DESC, seq DESC LIMIT ${value(limit + 1)}`,
+     ORDER BY audit_entries.at DESC, chain DESC, seq DESC LIMIT ${value(limit + 1)}`,
     ...values,
   );
   return rows.map(auditRow);

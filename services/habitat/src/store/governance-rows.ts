@@ -95,7 +95,7 @@ export function listDecisions(
     `SELECT ${COLUMNS} FROM habitat.governance_decisions
      WHERE ($1::text IS NULL OR workspace = $1)
        AND ($2::float8 IS NULL OR (at, id) < (to_timestamp($2::float8 / 1000), $3::text))
-     ORDER BY at DESC, id DESC LIMIT $4::int`,
+     ORDER BY governance_decisions.at DESC, id DESC LIMIT $4::int`,
     workspace,
     at === null ? null : Number(at),
     id,

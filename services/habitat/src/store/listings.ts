@@ -91,8 +91,8 @@ export function listTokens(client: SqlClient, scope: TokenScope, { limit, after 
      FROM habitat.tokens
      WHERE kind = 'habitat' AND ($1::bool OR workspace = ANY($3::text[])
          OR (agent_id = $2::text AND ($7::text IS NULL OR workspace = $7::text)))
-       AND ($4::text IS NULL OR agent_id = $4::text) AND ($5::text IS NULL OR token_id COLLATE "C" < $5::text)
-     ORDER BY token_id COLLATE "C" DESC LIMIT $6::int`,
+       AND ($4::text IS NULL OR agent_id = $4::text) AND ($5::text IS NULL OR token_id < $5::text)
+     ORDER BY token_id DESC LIMIT $6::int`,
     scope.all,
     scope.self,
     scope.administered,

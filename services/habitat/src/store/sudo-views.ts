@@ -9,8 +9,8 @@ const HISTORY_SHOWN = 100;
 
 /** Live tasks `t` of the caller, and of the workspaces it is an admin of. $1 everyone, $2 identity, $3 bound workspace. */
 const VISIBLE = `t.expires_at > clock_timestamp() AND ($1::boolean OR (($3::text IS NULL OR t.workspace = $3)
-  AND (t.owner = $2 OR EXISTS (SELECT 1 FROM habitat.roles r
-    WHERE r.workspace_id = t.workspace AND r.user_id = $2 AND r.role = 'admin'))))`;
+  AND (t.owner = $2 OR t.workspace = ANY(ARRAY(SELECT workspace_id FROM habitat.roles
+    WHERE user_id = $2 AND role = 'admin')))))`;
 
 function visibleTo({ operator, identity, token }: Actor): readonly [boolean, string | null, string | null] {
   return [operator, identity, token?.bound ?? null];

@@ -106,9 +106,9 @@ export function listVisible<Name extends Table>(
   { after, limit, ...within }: TeamSlice,
 ): Promise<TeamTables[Name][]> {
   const { values, bind, where } = visibleWithin(view, table, within);
-  if (after !== null) where.push(`x.id COLLATE "C" > ${bind(after)}`);
+  if (after !== null) where.push(`x.id > ${bind(after)}`);
   const sql = `SELECT ${COLUMNS[table]} FROM habitat.${table} x WHERE ${where.join(' AND ')}
-    ORDER BY x.id COLLATE "C" LIMIT $${values.length + 1}::int`;
+    ORDER BY x.id LIMIT $${values.length + 1}::int`;
   return client.$queryRawUnsafe<TeamTables[Name][]>(sql, ...values, limit + 1);
 }
 

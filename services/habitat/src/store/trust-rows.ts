@@ -307,6 +307,11 @@ export async function insertRecords(tx: SqlClient, records: readonly TrustRecord
 const EFFECTIVE = `CASE WHEN t.score <= ${TRUST.start} THEN t.score ELSE greatest(${TRUST.start}, t.score - ${TRUST.decay}
   * greatest(0, floor(extract(epoch FROM clock_timestamp() - t.last_at) * 1000 / ${TRUST.decayEveryMs})))::int END`;
 
+/** Who holds a role where $2 holds one, in $3 if that is given. */
+const OF_NEIGHBOURS = `WHERE t.entity_id IN (SELECT theirs.user_id FROM habitat.roles mine
+  JOIN habitat.roles theirs ON theirs.workspace_id = mine.workspace_id
+  WHERE mine.user_id = $2 AND ($3::text IS NULL OR mine.workspace_id = $3))`;
+
 interface LeaderboardQuery {
   readonly everyone: boolean;
   readonly identity: string | null;
@@ -314,17 +319,17 @@ interface LeaderboardQuery {
   readonly limit: number;
 }
 
+/** Ranked first: whether somebody is in quarantine is asked of those that are shown, and of who stands before them. */
 export async function readLeaderboard(
   client: SqlClient,
   { everyone, identity, bound, limit }: LeaderboardQuery,
 ): Promise<{ id: string; score: number; karma: number }[]> {
   return client.$queryRawUnsafe(
-    `SELECT t.entity_id AS id, ${EFFECTIVE} AS score, t.karma FROM habitat.trust t
-     WHERE NOT ${IN_QUARANTINE('t.entity_id')} AND ($3::boolean OR ${shareWorkspace('$1', 't.entity_id', '$2')})
-     ORDER BY score DESC, t.karma DESC, t.entity_id COLLATE "C" LIMIT $4`,
-    identity,
-    bound,
-    everyone,
+    `SELECT id, score, karma FROM (
+       SELECT t.entity_id AS id, ${EFFECTIVE} AS score, t.karma, t.entity_id COLLATE "C" AS place
+       FROM habitat.trust t ${everyone ? '' : OF_NEIGHBOURS} ORDER BY score DESC, t.karma DESC, place OFFSET 0) ranked
+     WHERE NOT ${IN_QUARANTINE('id')} ORDER BY score DESC, karma DESC, place LIMIT $1`,
     limit,
+    ...(everyone ? [] : [identity, bound]),
   );
 }
