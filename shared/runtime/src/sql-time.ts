@@ -5,8 +5,14 @@ export function epochMs(time: string): string {
   return `(extract(epoch FROM ${time}) * 1000)::float8`;
 }
 
+/**
+ * The clock, read once for a statement: an index leads to what lies before it or after it, while each row is asked by itself
+ * with a clock that is read anew.
+ */
+export const NOW = '(SELECT clock_timestamp())';
+
 /** The moment as a column of type timestamptz(3) keeps it: rounded, so that it may lie ahead of the clock. */
-export const NOW_AS_KEPT = 'clock_timestamp()::timestamptz(3)';
+export const NOW_AS_KEPT = '(SELECT clock_timestamp()::timestamptz(3))';
 
 /** `milliseconds`: an expression of a number. */
 export function timestampOf(milliseconds: string): string {
@@ -20,7 +26,7 @@ export function isAhead(time: string): string {
 
 /** Within that time. What was done before the clock was set back, and so lies ahead, was not: how long ago it was nobody knows. */
 export function isLately(time: string, interval: string): string {
-  return `(${time} > clock_timestamp() - ${interval} AND NOT ${isAhead(time)})`;
+  return `(${time} > ${NOW} - ${interval} AND NOT ${isAhead(time)})`;
 }
 
 /** That long ago, or ahead. `interval`: an expression of type interval. */

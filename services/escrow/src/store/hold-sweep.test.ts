@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startService } from '@svc/runtime/service.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
+import { rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
 import { expect, it } from 'vitest';
 import { callWith, openStoreBed } from '../../testing/escrow-store-bed.ts';
 import { escrowService } from '../service.ts';
@@ -78,4 +79,15 @@ it('holds that cannot be closed, however many, keep none of the others open', as
   // A start sweeps too.
   const service = await startService(platform, escrowService);
   await service.stop();
+});
+
+it('looks at what is due, however much is not', async () => {
+  await using database = await migratedDatabase();
+  const { base, ledger, platform } = await openStoreBed(database);
+  await database.pool.query(
+    `INSERT INTO escrow.holds (hold_id, amount, state, owner_kind, owner, held_at, expires_at)
+     SELECT 'h' || n, 0, 'held', 'caller', 'ann', now(), now() + interval '1 day' FROM generate_series(1, 2000) n`,
+  );
+  await database.pool.query('ANALYZE escrow.holds');
+  expect(await rowsLookedAt(base.client, (client) => sweepHolds(client, ledger, platform))).toBe(0);
 });

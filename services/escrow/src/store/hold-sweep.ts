@@ -2,6 +2,7 @@
 import { CallError } from '@svc/contract/codes.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import { isDatabaseAway } from '@svc/runtime/database-errors.ts';
+import { NOW } from '@svc/runtime/sql-time.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import type { OwnerKind } from '../domain/hold.ts';
 import type { LedgerStore } from './ledger-store.ts';
@@ -24,7 +25,7 @@ interface DueRow {
 const READ_DUE = `
   SELECT h.seq::text AS seq, h.expires_at::text AS at, h.hold_id, h.owner_kind, h.owner, h.account
   FROM escrow.holds h LEFT JOIN escrow.accounts a ON a.account_id = h.account
-  WHERE h.state = 'held' AND h.expires_at <= clock_timestamp() AND a.frozen_at IS NULL
+  WHERE h.state = 'held' AND h.expires_at <= ${NOW} AND a.frozen_at IS NULL
     AND (h.expires_at, h.seq) > ($1::timestamptz, $2::bigint)
   ORDER BY h.expires_at, h.seq LIMIT ${AT_ONCE}`;
 

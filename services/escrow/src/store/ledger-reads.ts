@@ -1,5 +1,6 @@
 /** What the ledger shows. A read writes nothing and closes nothing: what is past its time it leaves out. */
 import type { Database, SqlClient } from '@svc/runtime/database.ts';
+import { NOW } from '@svc/runtime/sql-time.ts';
 import { withPgTransaction } from '@svc/runtime/transaction.ts';
 import { type Account, type Budget, budgetOf, credits } from '../domain/account.ts';
 import type { HoldState } from '../domain/hold.ts';
@@ -41,7 +42,7 @@ const MAX_SHOWN_HOLDS = 1000;
 const LIVE = "state = 'held' AND expires_at > clock_timestamp()";
 /** Reservations past their time count no more, whether or not they were closed. */
 const DUE_SUM = `(SELECT coalesce(sum(h.amount), 0)::bigint FROM escrow.holds h
-  WHERE h.account = a.account_id AND h.state = 'held' AND h.expires_at <= clock_timestamp())`;
+  WHERE h.account = a.account_id AND h.state = 'held' AND h.expires_at <= ${NOW})`;
 
 type AccountRow = Parameters<typeof accountOf>[0];
 
@@ -115,7 +116,7 @@ export class LedgerReads {
     const rows = await this.#client.$queryRawUnsafe<MemberRow[]>(
       `SELECT m.agent_id, m."limit", m.spent, m.draws, m.version, m.pending - (
          SELECT coalesce(sum(h.amount), 0)::bigint FROM escrow.holds h WHERE h.account = 'ws:' || m.workspace_id
-           AND h.member = m.agent_id AND h.state = 'held' AND h.expires_at <= clock_timestamp()) AS pending
+           AND h.member = m.agent_id AND h.state = 'held' AND h.expires_at <= ${NOW}) AS pending
        FROM escrow.members m WHERE m.workspace_id = $1 AND ($2::text IS NULL OR m.agent_id = $2) ORDER BY m.agent_id`,
       workspaceId,
       agentId,

@@ -1,6 +1,6 @@
 /** Statements on jobs. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { JobCounts, Schedule } from './domain/schedule.ts';
 import type { RunRow } from './run-rows.ts';
 
@@ -195,7 +195,7 @@ export function readDue(client: SqlClient, { after, limit, heartbeatsAlone }: Du
   return client.$queryRawUnsafe<DueJob[]>(
     `SELECT job_key AS "jobKey", workspace, job_id AS id, identity, agent_id AS "agentId", bound, profile,
        family, tool IS NULL AS "isHeartbeat", next_at::text AS at
-     FROM universe.cron_jobs WHERE enabled AND next_at <= clock_timestamp() AND (tool IS NULL OR NOT $2)
+     FROM universe.cron_jobs WHERE enabled AND next_at <= ${NOW} AND (tool IS NULL OR NOT $2)
        AND (next_at, job_key) > ($3::timestamptz, $4) ORDER BY next_at, job_key LIMIT $1`,
     limit,
     heartbeatsAlone,
@@ -220,7 +220,7 @@ export async function countAnew(client: SqlClient): Promise<void> {
 /** When the next tick after now is due, in ms since the epoch; null = none ever. */
 export async function readNextDue(client: SqlClient): Promise<number | null> {
   const [row] = await client.$queryRawUnsafe<{ nextAt: number | null }[]>(
-    `SELECT ${epochMs('min(next_at)')} AS "nextAt" FROM universe.cron_jobs WHERE enabled AND next_at > clock_timestamp()`,
+    `SELECT ${epochMs('min(next_at)')} AS "nextAt" FROM universe.cron_jobs WHERE enabled AND next_at > ${NOW}`,
   );
   return row?.nextAt ?? null;
 }

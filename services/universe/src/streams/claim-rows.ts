@@ -1,5 +1,6 @@
 /** Statements on what is offered: taken under leases, given up by them, and due after a wait. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { NOW } from '@svc/runtime/sql-time.ts';
 import type { StreamPlace } from './domain/stream.ts';
 import { STREAM_COLUMNS, type StreamRow } from './stream-rows.ts';
 import { BLOCKED, DUE, READY, WORK_COLUMNS, type WorkRow } from './work-rows.ts';
@@ -65,7 +66,7 @@ export async function claimAtOnce(
   const [found] = await tx.$queryRawUnsafe<(StreamRow & { isSimple: boolean; taken: ClaimedRow[] | null })[]>(
     `WITH s AS MATERIALIZED (SELECT s.*, NOT s.ordered
          AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = s.stream_id AND w.status = 'working'
-           AND w.lease_expires_at <= (SELECT clock_timestamp()))
+           AND w.lease_expires_at <= ${NOW})
          AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = s.stream_id AND ${DUE}) AS simple
        FROM universe.streams s WHERE workspace = $5 AND name = $6),
      next AS MATERIALIZED (SELECT w.work_id, w.seq FROM universe.work w
@@ -91,7 +92,7 @@ const AT_ONCE = 500;
  */
 export async function lockExpired(tx: SqlClient, streamId: string | null): Promise<string[]> {
   const rows = await tx.$queryRawUnsafe<{ workId: string }[]>(
-    `SELECT work_id AS "workId" FROM universe.work WHERE status = 'working' AND lease_expires_at <= clock_timestamp()
+    `SELECT work_id AS "workId" FROM universe.work WHERE status = 'working' AND lease_expires_at <= ${NOW}
        ${streamId === null ? '' : 'AND stream_id = $1'} ORDER BY lease_expires_at LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED`,
     ...(streamId === null ? [] : [streamId]),
   );

@@ -1,7 +1,7 @@
 /** Rows of topics and of what was admitted there, and the statements that read and change them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Waiting } from '@svc/runtime/runs-through.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { Decision, Header, Status } from '../domain/ledger.ts';
 import type { SignedDecision, SignedEntry } from '../domain/merge.ts';
 import type { Sums } from '../domain/tally.ts';
@@ -106,7 +106,7 @@ export function overdueTopics(
 ): Promise<Waiting[]> {
   return client.$queryRawUnsafe<Waiting[]>(
     `SELECT topic AS id, deadline::text AS at FROM agora.topics
-     WHERE status = 'open' AND NOT replica AND deadline <= clock_timestamp() AND owner = ANY($1::text[])
+     WHERE status = 'open' AND NOT replica AND deadline <= ${NOW} AND owner = ANY($1::text[])
        AND (deadline, topic) > ($2::timestamptz, $3) ORDER BY deadline, topic LIMIT $4::int`,
     owners,
     after?.at ?? '-infinity',
