@@ -112,15 +112,15 @@ interface PostPage {
 }
 
 /** The newest first. `more`: there are older ones. */
-async function readPosts(
+export async function readPosts(
   client: SqlClient,
   { workspaces }: Seen,
   { tag, after, limit }: PostPage,
 ): Promise<{ readonly posts: readonly PostRow[]; readonly more: boolean }> {
   const rows = await client.$queryRawUnsafe<(PostRow & { fits: boolean })[]>(
-    `SELECT *, sum(octet_length(content)) OVER (ORDER BY id COLLATE "C" DESC) - octet_length(content) <= ${PAGE_BYTES} AS fits
-     FROM (SELECT ${SHOWN} FROM agora.posts WHERE ${VISIBLE} AND ${TAGGED} AND ($3::text IS NULL OR id COLLATE "C" < $3)
-       ORDER BY id COLLATE "C" DESC LIMIT $4) page ORDER BY id COLLATE "C" DESC`,
+    `SELECT *, sum(octet_length(content)) OVER (ORDER BY id DESC) - octet_length(content) <= ${PAGE_BYTES} AS fits
+     FROM (SELECT ${SHOWN} FROM agora.posts WHERE ${VISIBLE} AND ${TAGGED} AND ($3::text IS NULL OR id < $3)
+       ORDER BY id DESC LIMIT $4) page ORDER BY id DESC`,
     workspaces,
     tag,
     after,

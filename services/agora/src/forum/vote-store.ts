@@ -85,8 +85,7 @@ export function createVoteStore(parts: Parts) {
     },
     /** What was cut off. */
     async finish(): Promise<void> {
-      const rows = await client.$queryRawUnsafe<{ topic: string }[]>(OWED);
-      for (const { topic } of rows) {
+      for (const { topic } of await readOwed(client)) {
         await settle(topic).catch(async (error: unknown) => {
           log.error({ topic, err: error }, 'the record of a vote does not follow it');
           await tried(client, topic);
@@ -140,6 +139,10 @@ const THREADS = `SELECT count(DISTINCT v.thread)::int AS threads
 const OWED = `SELECT v.topic FROM agora.forum_votes v JOIN agora.topics t USING (topic)
   WHERE v.owed IN ('place', 'void') AND (v.owed = 'place' OR t.status <> 'open')
     AND ${hasRested('v.tried_at', "interval '2 seconds'")} ORDER BY v.tried_at LIMIT ${AT_ONCE}`;
+
+export function readOwed(client: SqlClient): Promise<{ topic: string }[]> {
+  return client.$queryRawUnsafe<{ topic: string }[]>(OWED);
+}
 
 async function openVote(
   unit: AgoraUnit,
