@@ -1,5 +1,6 @@
 import { poolClient } from '@svc/runtime/transaction.ts';
 import { migratedDatabase } from '@svc/testing/database.ts';
+import { rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type EscrowNode, registryOf, startEscrowNode } from '../../testing/escrow-test-bed.ts';
 import { readViolations } from './invariants.ts';
@@ -174,5 +175,20 @@ describe('the audit of the ledger', () => {
     for (const sql of ['UPDATE escrow.entries SET amount = 1', 'DELETE FROM escrow.entries']) {
       await expect(database.pool.query(`${sql} WHERE account = '${account}'`)).rejects.toThrow('never changed');
     }
+  });
+});
+
+describe('a look at one account', () => {
+  const MANY = 2000;
+
+  it('is at its own rows and, for what it earned, once at each entry', async () => {
+    await using fresh = await migratedDatabase();
+    await fresh.pool.query(
+      `INSERT INTO escrow.entries (entry_id, account, no, at, kind, "by", payee, amount, hash)
+       SELECT 'ent' || n, 'other', n, now(), 'spend', 'x', 'sink:x', 0, '' FROM generate_series(1, ${MANY}) n`,
+    );
+    await fresh.pool.query('ANALYZE escrow.entries');
+    const looked = await rowsLookedAt(poolClient(fresh.pool), (tx) => readViolations(tx, ['one']));
+    expect(looked).toBeLessThanOrEqual(MANY);
   });
 });
