@@ -51,18 +51,18 @@ export type NewBid = Omit<BidRow, 'status' | 'expiresAt' | 'tradeId' | 'createdA
  * Nothing was delivered of these in time: what they took can be sold again, though nobody has looked. Few of many, for a
  * minute at most.
  */
-const OVERDUE = `overdue AS MATERIALIZED (
+export const OVERDUE = `overdue AS MATERIALIZED (
   SELECT listing_id, count(*)::int AS count FROM market.trades
   WHERE state IN ('pending', 'pending_delivery', 'delivered') AND state = 'pending_delivery' AND due_at <= now() GROUP BY 1)`;
 const OVERDUE_OF = '(SELECT count FROM overdue WHERE overdue.listing_id = listings.listing_id)';
-const IS_LEFT = '(taken < supply OR listing_id IN (SELECT listing_id FROM overdue))';
+export const IS_LEFT = '(taken < supply OR listing_id IN (SELECT listing_id FROM overdue))';
 
 const listingWith = (
   taken: string,
 ): string => `listing_id AS "listingId", type, title, description, tags, price, amount, supply, ${taken},
   seller, scope, payload_kind AS "payloadKind", capability_tag AS "capabilityTag", context, ${epochMs('created_at')} AS "createdAt"`;
 
-const LISTING = listingWith(`taken - coalesce(${OVERDUE_OF}, 0) AS taken`);
+export const LISTING = listingWith(`taken - coalesce(${OVERDUE_OF}, 0) AS taken`);
 
 /** What time has closed reads as closed, swept or not. */
 const BID_STATUS = `CASE WHEN status = 'open' AND expires_at <= clock_timestamp() THEN 'expired' ELSE status END`;
@@ -148,55 +148,6 @@ export async function readListings(client: SqlClient, listingIds: readonly strin
   );
   const found = new Map(rows.map((row) => [row.listingId, row]));
   return listingIds.map((id) => found.get(id) ?? null);
-}
-
-export interface ListingFilter {
-  readonly type: string | null;
-  readonly seller: string | null;
-  readonly tags: readonly string[];
-  /** Folded; each has to be somewhere. */
-  readonly words: readonly string[];
-  readonly activeOnly: boolean;
-}
-
-interface FoundListing extends ListingRow {
-  /** All words stand in the title. */
-  readonly inTitle: boolean;
-}
-
-/** Where a page begins: behind this one. */
-export interface After {
-  readonly inTitle: boolean;
-  readonly id: string;
-}
-
-/** Titles first, then the newest. */
-export async function findListings(
-  client: SqlClient,
-  view: View,
-  { type, seller, tags, words, activeOnly }: ListingFilter,
-  { after, limit }: { readonly after: After | null; readonly limit: number },
-): Promise<FoundListing[]> {
-  return client.$queryRawUnsafe<FoundListing[]>(
-    `WITH ${OVERDUE} SELECT * FROM (
-       SELECT ${LISTING}, NOT EXISTS (SELECT 1 FROM unnest($6::text[]) word WHERE strpos(folded_title, word) = 0) AS "inTitle"
-       FROM market.listings
-       WHERE ${VISIBLE(1)} AND ($3::text IS NULL OR type = $3) AND ($4::text IS NULL OR seller = $4)
-         AND (cardinality($5::text[]) = 0 OR tags && $5) AND (NOT $7::boolean OR ${IS_LEFT})
-         AND NOT EXISTS (SELECT 1 FROM unnest($6::text[]) word WHERE strpos(folded, word) = 0)
-     ) found
-     WHERE $8::text IS NULL OR ("inTitle", "listingId") < ($9::boolean, $8)
-     ORDER BY "inTitle" DESC, "listingId" DESC LIMIT $10`,
-    ...visibleTo(view),
-    type,
-    seller,
-    tags,
-    words,
-    activeOnly,
-    after?.id ?? null,
-    after?.inTitle ?? false,
-    limit,
-  );
 }
 
 export async function insertBid(tx: SqlClient, bid: NewBid): Promise<BidRow> {

@@ -17,19 +17,17 @@ import {
   countMarket,
   countOffers,
   findBids,
-  findListings,
   insertBid,
   insertListing,
-  type ListingFilter,
   type ListingRow,
   type NewBid,
   type NewListing,
   readBid,
   readListings,
   readSellersWithoutRoom,
-  type After,
   withdrawBid,
 } from './offer-rows.ts';
+import { type After, findListings, type ListingFilter } from './listing-search.ts';
 import { inWorkspace, type MarketEvent, type MarketStore } from './trade-events.ts';
 
 type Work = Pick<Unit<MarketEvent>, 'tx' | 'emit'>;

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { maySee, viewOf, viewOfAgent } from '../access.ts';
 import { defineTool, type MarketDeps } from '../deps.ts';
 import { LISTING_TYPES, wordsOf } from '../domain/offer.ts';
-import type { ListingFilter } from '../store/offer-rows.ts';
+import type { ListingFilter } from '../store/listing-search.ts';
 import { decideOffering, makeRoomFor } from './offering.ts';
 import { ListingId, ListingShown, OfferContext, PriceText, shownListing, Tags, Title } from './shapes.ts';
 
