@@ -3,6 +3,7 @@ import { CallError, type CallErrorCode, type RefusalCode } from '@svc/contract/c
 import type { Decision } from '@svc/contract/decision.ts';
 import type { IdempotencyScope, ToolContext } from '@svc/contract/tool.ts';
 import type { SqlClient } from './database.ts';
+import { sweepRows } from './row-sweep.ts';
 import type { Statement } from './transaction.ts';
 
 export const IDEMPOTENCY_KEPT_MS = 24 * 3_600_000;
@@ -73,7 +74,7 @@ interface SettledKey {
 
 /** `schema` is the service's own; its migrations create the table. */
 export function createIdempotency(schema: string): Idempotency {
-  const { reserve, read, fresh, release, settle, sweep } = statementsOn(schema);
+  const { reserve, read, fresh, release, settle, swept } = statementsOn(schema);
 
   return {
     async once<Value, Code extends string>(
@@ -108,7 +109,7 @@ export function createIdempotency(schema: string): Idempotency {
     },
 
     ...ofMany(schema),
-    sweep: (client) => client.$executeRawUnsafe(sweep),
+    sweep: (client) => sweepRows(client, swept),
   };
 }
 
@@ -181,8 +182,8 @@ function statementsOn(schema: string) {
     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) AS r (principal, tool, key, args_hash, outcome)
     WHERE (t.principal, t.tool, t.key) = (r.principal, r.tool, r.key)`;
   const fresh = `${read} AND NOT (${tooOld})`;
-  const sweep = `DELETE FROM ${table} WHERE ${tooOld}`;
-  return { reserve, reserveAll, read, fresh, readAll, release, releaseAll, settle, settleAll, sweep };
+  const swept = { table, condition: tooOld };
+  return { reserve, reserveAll, read, fresh, readAll, release, releaseAll, settle, settleAll, swept };
 }
 
 interface StoredRow<Value, Code extends string> extends IdempotencyScope {

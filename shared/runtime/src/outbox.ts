@@ -10,6 +10,7 @@ import type { z } from 'zod';
 import { batchesOf, insertionOf } from './batches.ts';
 import type { Bus, Subscription } from './bus.ts';
 import type { SqlClient } from './database.ts';
+import { sweepRows } from './row-sweep.ts';
 import { answerPage, EVENTS_KEPT_ROWS, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
 import { RepeatedTrouble } from './repeated-trouble.ts';
@@ -145,11 +146,12 @@ function payloadOf(declared: EventTable, name: string, payload: unknown): Record
 }
 
 function deleteOldEvents({ client, schema, platform }: OutboxOptions): Promise<number> {
-  return client.$executeRawUnsafe(
-    `DELETE FROM "${schema}".event_batches WHERE last IS NOT NULL AND (at < now() - make_interval(days => $1::int)
-       OR last <= (SELECT head FROM "${schema}".outbox_head) - ${EVENTS_KEPT_ROWS})`,
-    platform.config.SVC_KEEP_EVENTS_DAYS,
-  );
+  return sweepRows(client, {
+    table: `"${schema}".event_batches`,
+    condition: `last IS NOT NULL AND (at < now() - make_interval(days => $1::int)
+      OR last <= (SELECT head FROM "${schema}".outbox_head) - ${EVENTS_KEPT_ROWS})`,
+    values: [platform.config.SVC_KEEP_EVENTS_DAYS],
+  });
 }
 
 /** One relay round at a time in this process; the locked head row keeps replicas from numbering at once. */

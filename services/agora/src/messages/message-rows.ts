@@ -1,5 +1,6 @@
 /** Statements on channels, messages and subscriptions. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { sweepRows } from '@svc/runtime/row-sweep.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { Viewer } from '../acting.ts';
 import { type Channel, KEPT_DAYS, KEPT_MESSAGES, type Subscriptions } from './domain/channel.ts';
@@ -267,5 +268,5 @@ export async function sweepMessages(client: SqlClient): Promise<number> {
 
 /** Once a hand-over is as old as this, nobody sends it again. */
 export async function sweepHandovers(client: SqlClient): Promise<void> {
-  await client.$executeRawUnsafe(`DELETE FROM agora.handovers WHERE at < now() - interval '${KEPT_DAYS} days'`);
+  await sweepRows(client, { table: 'agora.handovers', condition: `at < now() - interval '${KEPT_DAYS} days'` });
 }

@@ -1,5 +1,6 @@
 /** Tasks and messages of agents as rows: kept until somebody carries them. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { sweepRows } from '@svc/runtime/row-sweep.ts';
 import { isLately } from '@svc/runtime/sql-time.ts';
 import { IS_AT_HOME } from './agent-rows.ts';
 import { OF_FAMILY } from './family-rows.ts';
@@ -85,10 +86,8 @@ export async function insertMessage(
 
 /** Deletes broadcasts of long ago that have arrived; returns how many. */
 export function sweepMessages(client: SqlClient, keptDays: number): Promise<number> {
-  return client.$executeRawUnsafe(
-    'DELETE FROM habitat.agent_messages WHERE carried_at IS NOT NULL AND at < now() - make_interval(days => $1::int)',
-    keptDays,
-  );
+  const condition = 'carried_at IS NOT NULL AND at < now() - make_interval(days => $1::int)';
+  return sweepRows(client, { table: 'habitat.agent_messages', condition, values: [keptDays] });
 }
 
 /** What lies in an inbox and has not arrived in its channel yet. */

@@ -1,5 +1,6 @@
 /** Tasks, grants and requests as rows. What has expired is not there, whether or not its row is. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { sweepRows } from '@svc/runtime/row-sweep.ts';
 import type { Denials, Grant, ScopeRequest, ScopeState } from '../domain/sudo.ts';
 import type { Scope } from '../domain/sudo-scopes.ts';
 import { epochMs, isLately } from '@svc/runtime/sql-time.ts';
@@ -254,12 +255,13 @@ export async function readDenials(
 
 /** Deletes what has been over for a day, and what nobody is shown any more; returns how many rows. */
 export async function sweepSudo(client: SqlClient): Promise<number> {
-  const day = "clock_timestamp() - interval '1 day'";
+  const ended = "expires_at < now() - interval '1 day'";
+  const past = "at < now() - interval '2 days'";
   const counts = await Promise.all([
-    client.$executeRawUnsafe(`DELETE FROM habitat.sudo_tasks WHERE expires_at < ${day}`),
-    client.$executeRawUnsafe(`DELETE FROM habitat.sudo_grants WHERE expires_at < ${day}`),
-    client.$executeRawUnsafe(`DELETE FROM habitat.sudo_requests WHERE at < ${day} - interval '1 day'`),
-    client.$executeRawUnsafe(`DELETE FROM habitat.sudo_history WHERE at < ${day} - interval '1 day'`),
+    sweepRows(client, { table: 'habitat.sudo_tasks', condition: ended }),
+    sweepRows(client, { table: 'habitat.sudo_grants', condition: ended }),
+    sweepRows(client, { table: 'habitat.sudo_requests', condition: past }),
+    sweepRows(client, { table: 'habitat.sudo_history', condition: past }),
   ]);
   return counts.reduce((sum, count) => sum + count, 0);
 }

@@ -1,5 +1,6 @@
 /** Tokens as rows: minted under a hash, ended for good. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { sweepRows } from '@svc/runtime/row-sweep.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { HabitatUnit } from './unit.ts';
 
@@ -182,8 +183,6 @@ export async function readAuthToken(client: SqlClient, hash: string): Promise<Au
 
 /** Deletes tokens that ended long ago; returns how many. */
 export function sweepTokens(client: SqlClient, keptDays: number): Promise<number> {
-  return client.$executeRawUnsafe(
-    'DELETE FROM habitat.tokens WHERE least(expires_at, revoked_at) < now() - make_interval(days => $1::int)',
-    keptDays,
-  );
+  const condition = 'least(expires_at, revoked_at) < now() - make_interval(days => $1::int)';
+  return sweepRows(client, { table: 'habitat.tokens', condition, values: [keptDays] });
 }
