@@ -59,7 +59,7 @@ function costIn(schema: RegExp, { transactions }: Traffic) {
 }
 
 /** Single statements: a listing is read, an outcome and a trade of a key are looked for, the registry has heard of a trade. */
-const ASIDE = [/WITH overdue/, /SELECT.*"market"\.idempotency/s, /open_key = ANY/, /NOT reported ORDER/];
+const ASIDE = [/WITH overdue/, /^SELECT.*"market"\.idempotency/s, /open_key = ANY/, /NOT reported ORDER/];
 const asideOf = ({ statements }: Traffic): number[] =>
   ASIDE.map((pattern) => statements.filter((text) => pattern.test(text)).length);
 
