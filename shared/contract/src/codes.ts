@@ -138,7 +138,7 @@ export const REFUSALS = {
   E_LIMIT: 'A limit of the service is reached.',
   E_LIMIT_BELOW_COMMITTED: 'More than that is spent or reserved already.',
   E_LISTING_ABSENT: 'No such listing, or none that the caller may see.',
-  E_LOCKED: 'Another holder has the lease until it releases it, or expiresAt.',
+  E_LOCKED: 'The holder has the lease until it releases it, or expiresAt; its token keeps it longer or releases it.',
   E_MEMBER_LIMIT: "The member's limit does not allow it.",
   E_NOT_AVAILABLE: 'The work is not to be begun yet.',
   E_NOT_BUYER: 'Only the buyer may do this.',

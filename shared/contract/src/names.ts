@@ -98,7 +98,7 @@ export const ResourceKey = z
   )
   .refine((key) => !key.endsWith(' ') && key !== '__proto__', { message: 'must not end in a space or be __proto__' })
   .refine((key) => !hasInvisible(key), { message: 'must not hold invisible characters' })
-  .describe('Resource key.');
+  .describe('brain:<brain>, brain:<brain>/<path>, _island:<name> or an own name.');
 
 /** What agents, organisations, departments, teams and team roles are called. */
 export const DisplayName = z

@@ -16,12 +16,18 @@ const MAX_RULES = 64;
 
 /** A policy as it is stored and carried: whole, nothing defaulted. */
 export const Policy = z.strictObject({
-  readableBy: z.array(RuleText).max(MAX_RULES),
-  writableBy: z.array(RuleText).max(MAX_RULES),
-  /** The workspace the resource lives in, or `public`. */
-  container: z.union([z.literal('public'), WorkspaceName]),
-  filter: Transform,
-  mask: Transform,
+  readableBy: z
+    .array(RuleText)
+    .max(MAX_RULES)
+    .describe(
+      'Whom of the container: public (default), user:<agent or user>, role:<role there>, team:<team>, container:<workspace>, brain:<brain>; empty = everybody.',
+    ),
+  writableBy: z.array(RuleText).max(MAX_RULES).describe('The same for writing, default role:admin.'),
+  container: z
+    .union([z.literal('public'), WorkspaceName])
+    .describe('The workspace outside of which nobody passes, or public; default: default.'),
+  filter: Transform.describe('Fields that are left out, or private, secrets, nested.'),
+  mask: Transform.describe('Fields shown as [masked], or secrets, email, all.'),
 });
 export type Policy = Readonly<z.output<typeof Policy>>;
 

@@ -78,6 +78,7 @@ const svcLock = defineTool({
   ]),
   access: 'public',
   effect: 'write',
+  destructive: true,
   secrets: ['token'],
   refuses: ['E_LOCKED', 'E_LEASE_TOKEN', 'E_LEASE_ABSENT'],
   raises: CHANGE_RAISES,

@@ -116,7 +116,7 @@ export const CommitMessage = z
 const commit = defineTool({
   name: 'svc_commit',
   area: 'core',
-  description: 'Commits every uncommitted file of the branch.',
+  description: 'Commits every uncommitted change of the branch.',
   input: z.strictObject({
     message: CommitMessage.describe('Commit message.'),
     ...leaseGuard,

@@ -15,7 +15,7 @@ const ToolName = z.string().min(1).max(100);
 const toolSearch = defineTool({
   name: 'tool_search',
   area: 'tools',
-  description: 'Finds tools by words of their names and descriptions.',
+  description: 'Finds tools by what is to be done.',
   input: z.strictObject({
     query: z.string().min(1).max(400).describe('Words.'),
     limit: z.int().min(1).max(MAX_HITS).optional().describe(`Default ${DEFAULT_HITS}.`),
@@ -128,6 +128,7 @@ const svcCall = defineTool({
   output: z.looseObject({}),
   access: 'public',
   effect: 'external',
+  destructive: true,
   refuses: [],
   aliases: { arguments: 'args' },
   example: { name: 'tool_search', args: { query: 'write a file' } },

@@ -15,7 +15,9 @@ const setPolicy = defineTool({
   description:
     'Sets the boundary of a resource: who reads, who writes, where it lives, which fields are hidden. For admins of where it is at home, or of the container it has.',
   input: z.strictObject({
-    resource: ResourceKey.describe('`_home:<workspace>` = what is at home there and has no boundary of its own.'),
+    resource: ResourceKey.describe(
+      'brain:<brain>, brain:<brain>/<directory or file>, _island:<name>, or a name of your own; `_home:<workspace>` = what is at home there and has no boundary of its own.',
+    ),
     policy: PolicyWish.describe('What is left out is as in the default policy, whatever was set before.'),
   }),
   output: z.strictObject({ resource: z.string(), policy: Policy, version: z.int() }),
@@ -45,6 +47,7 @@ const unsetPolicy = defineTool({
   output: z.strictObject({ resource: z.string(), removed: z.boolean().describe('False when it had none.') }),
   access: 'identified',
   effect: 'write-idempotent',
+  destructive: true,
   refuses: [],
   raises: ['SERVICE_UNAVAILABLE'],
   example: { resource: 'doc' },

@@ -17,7 +17,9 @@ export const Description = PlainText.max(4000).describe('At most 4,000 character
 const Tag = PlainText.min(1).max(64);
 export const Tags = z.array(Tag).max(20).describe('At most 20.');
 export const PriceText = PlainText.max(200)
-  .refine((text) => readPrice(text) !== null, { message: 'must be credits, such as "2.5", or words for barter' })
+  .refine((text) => readPrice(text) !== null, {
+    message: 'must be credits up to 1000000 with at most 6 decimals, such as "2.5", or words for barter',
+  })
   .nullable()
   .describe('Credits as text, such as "2.5", at most 1000000; null, "" or "0" = free; words = barter, no money moves.');
 export const ListingId = PlainText.min(1).max(100).describe('Id of a listing.');

@@ -180,6 +180,7 @@ const call = defineDoorTool({
   }),
   access: 'identified',
   effect: 'external',
+  destructive: true,
   raises: ['FORBIDDEN'],
   refuses: [
     'E_ADDRESS_DENIED',

@@ -210,7 +210,7 @@ export type RefusalCode =
   | 'E_LIMIT_BELOW_COMMITTED'
   /** No such listing, or none that the caller may see. */
   | 'E_LISTING_ABSENT'
-  /** Another holder has the lease until it releases it, or expiresAt. */
+  /** The holder has the lease until it releases it, or expiresAt; its token keeps it longer or releases it. */
   | 'E_LOCKED'
   /** The member's limit does not allow it. */
   | 'E_MEMBER_LIMIT'

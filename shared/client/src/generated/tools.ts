@@ -1483,7 +1483,7 @@ export interface Tools {
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
   };
-  /** Commits every uncommitted file of the branch. */
+  /** Commits every uncommitted change of the branch. */
   svc_commit: {
     arguments: { message: string; agentId?: string | undefined; fence?: number | undefined; brain?: string | undefined; branch?: string | undefined };
     result: { committed: boolean; status: "committed" | "no-changes"; commit: string; parent: string | null; message: string; files: ({ file: string; change: "added" | "modified" | "deleted" })[]; count: number; author: string; brain: string; branch: string };
@@ -2675,7 +2675,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Finds tools by words of their names and descriptions. */
+  /** Finds tools by what is to be done. */
   tool_search: {
     arguments: { query: string; limit?: number | undefined; area?: string | undefined };
     result: { tools: ({ name: string; description: string; area: string; effect: string; score: number })[]; count: number };

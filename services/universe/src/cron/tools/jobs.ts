@@ -55,6 +55,7 @@ const schedule = defineTool({
   }),
   access: 'identified',
   effect: 'write',
+  destructive: true,
   refuses: ['E_CRON_TOOL', 'E_CRON_TAKEN', 'E_QUOTA'],
   example: { id: 'beat', interval: 60_000, task: { tool: 'svc_memory_state', arguments: { key: 'k', value: 'v' } } },
   async handler({ id, interval, task: given, enabled, workspace: named }, call) {

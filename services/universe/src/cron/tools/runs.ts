@@ -33,6 +33,7 @@ const run = defineTool({
   }),
   access: 'identified',
   effect: 'write',
+  destructive: true,
   deadlineMs: MAX_DEADLINE_MS,
   // The result is that of any tool.
   secrets: ['run.result'],

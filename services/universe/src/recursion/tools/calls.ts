@@ -85,6 +85,7 @@ const retryTool = defineTool({
   }),
   access: 'identified',
   effect: 'write',
+  destructive: true,
   deadlineMs: MAX_DEADLINE_MS,
   // The result is that of any tool.
   secrets: ['result'],
