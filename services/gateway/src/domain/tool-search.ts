@@ -1,5 +1,7 @@
-/** Lexical search over tool names and descriptions: no model, the same answer everywhere. */
+/** Lexical search over what tools are called and say of themselves: no model, the same answer everywhere. */
 import type { ToolCard } from '@svc/contract/tool.ts';
+import { isObject } from './call-form.ts';
+import { meaningsOf, wordsOf } from './tool-words.ts';
 
 interface ToolHit {
   readonly card: ToolCard;
@@ -12,13 +14,17 @@ interface Indexed {
   readonly words: ReadonlyMap<string, number>;
 }
 
-const NAME_WEIGHT = 4;
-const AREA_WEIGHT = 2;
+const NAME_WEIGHT = 3;
+const AREA_WEIGHT = 1.5;
 const ARGUMENT_WEIGHT = 1;
-const DESCRIPTION_WEIGHT = 1.5;
+const DESCRIPTION_WEIGHT = 2;
+/** What is said of arguments, and the values that they may have. */
+const ARGUMENT_TEXT_WEIGHT = 0.7;
 /** A word that only begins like the asked one. */
 const PREFIX_SHARE = 0.5;
 const MIN_PREFIX = 3;
+/** A word that means the same as the asked one. */
+const MEANING_SHARE = 0.6;
 
 interface ToolQuery {
   readonly limit: number;
@@ -38,13 +44,17 @@ export function createToolIndex(cards: readonly ToolCard[]): ToolIndex {
     for (const word of words.keys()) occurrences.set(word, (occurrences.get(word) ?? 0) + 1);
   }
   const rarity = (word: string): number => Math.log(1 + entries.length / (occurrences.get(word) ?? entries.length));
+  const vocabulary = [...occurrences.keys()];
   return {
     find(query, { limit, area, includes }) {
-      const asked = [...new Set(wordsOf(query))];
+      const asked = [...new Set(wordsOf(query))].map((word) => wantedWords(word, vocabulary, rarity));
       const hits: ToolHit[] = [];
       for (const entry of entries) {
         if ((area !== undefined && entry.card.area !== area) || !includes(entry.card)) continue;
-        const score = asked.reduce((sum, word) => sum + scoreOf(entry, word, rarity), 0);
+        const parts = asked.map((wanted) => scoreOf(entry, wanted));
+        // A tool that has something of each asked word is rather meant than one that has much of a single one.
+        const met = parts.filter((part) => part > 0).length / Math.max(1, parts.length);
+        const score = parts.reduce((sum, part) => sum + part, 0) * Math.sqrt(met);
         if (score > 0) hits.push({ card: entry.card, score: Math.round(score * 1000) / 1000 });
       }
       hits.sort((a, b) => b.score - a.score || (a.card.name < b.card.name ? -1 : 1));
@@ -53,15 +63,24 @@ export function createToolIndex(cards: readonly ToolCard[]): ToolIndex {
   };
 }
 
-function scoreOf({ words }: Indexed, asked: string, rarity: (word: string) => number): number {
-  const whole = words.get(asked);
-  if (whole !== undefined) return whole * rarity(asked);
-  let best = 0;
-  for (const [word, weight] of words) {
-    const shared = asked.length >= MIN_PREFIX && (word.startsWith(asked) || asked.startsWith(word));
-    if (shared && word.length >= MIN_PREFIX) best = Math.max(best, weight * PREFIX_SHARE * rarity(word));
-  }
-  return best;
+/** Words of the tools that stand for an asked one, each with what it counts. */
+type Wanted = readonly (readonly [word: string, worth: number])[];
+
+function wantedWords(asked: string, vocabulary: readonly string[], rarity: (word: string) => number): Wanted {
+  const meant = new Set(meaningsOf(asked));
+  return vocabulary.flatMap((word) => {
+    const share = word === asked ? 1 : meant.has(word) ? MEANING_SHARE : beginAlike(word, asked) ? PREFIX_SHARE : 0;
+    return share === 0 ? [] : [[word, share * rarity(word)] as const];
+  });
+}
+
+function beginAlike(word: string, asked: string): boolean {
+  if (Math.min(word.length, asked.length) < MIN_PREFIX) return false;
+  return word.startsWith(asked) || asked.startsWith(word);
+}
+
+function scoreOf({ words }: Indexed, wanted: Wanted): number {
+  return wanted.reduce((best, [word, worth]) => Math.max(best, (words.get(word) ?? 0) * worth), 0);
 }
 
 function indexed(card: ToolCard): Indexed {
@@ -72,14 +91,14 @@ function indexed(card: ToolCard): Indexed {
   add(card.name, NAME_WEIGHT);
   add(card.area, AREA_WEIGHT);
   add(card.description, DESCRIPTION_WEIGHT);
-  add(Object.keys(card.inputSchema.properties ?? {}).join(' '), ARGUMENT_WEIGHT);
+  const { properties } = card.inputSchema;
+  if (!isObject(properties)) return { card, words };
+  add(Object.keys(properties).join(' '), ARGUMENT_WEIGHT);
+  for (const property of Object.values(properties)) if (isObject(property)) add(saidOf(property), ARGUMENT_TEXT_WEIGHT);
   return { card, words };
 }
 
-/** Lower-case words without plural and verb endings; names fall apart at underscores and capitals. */
-function wordsOf(text: string): string[] {
-  const spaced = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
-  return (spaced.match(/[\p{L}\p{N}]+/gu) ?? []).map((word) =>
-    word.length > 4 ? word.replace(/(ing|es|ed|s)$/, '') : word,
-  );
+function saidOf({ description, enum: values }: Record<string, unknown>): string {
+  const said = typeof description === 'string' ? description : '';
+  return Array.isArray(values) ? `${said} ${values.join(' ')}` : said;
 }

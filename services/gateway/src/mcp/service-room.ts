@@ -33,7 +33,9 @@ interface ServiceRoomParts {
 const DEFAULT_PROFILE = 'core';
 const INSTRUCTIONS =
   'Versioned file memory. svc_search and svc_get_memory read, svc_set_memory writes, svc_commit keeps a version. ' +
-  'More tools than are listed: tool_search finds them, tool_describe tells their arguments, svc_call calls them.';
+  'There are also branches, boundaries, budgets, votes, messages, a market, queues of work, jobs on a schedule, code in a ' +
+  'sandbox, worlds, crews of agents and tokens. Of more than 300 tools few are listed: tool_search finds the others by ' +
+  'what you want to do, tool_describe tells their arguments, svc_call calls them.';
 const CAPABILITIES = { tools: { listChanged: true }, resources: { subscribe: true, listChanged: true } };
 
 interface ServiceRoom extends Room {
