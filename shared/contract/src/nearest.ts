@@ -7,6 +7,14 @@ export function nearestNames(wanted: string, known: Iterable<string>, limit = 3)
   return ranked.slice(0, limit).map(({ name }) => name);
 }
 
+/** Whether one may be the other misspelt or cut short. */
+export function isAlike(wanted: string, name: string): boolean {
+  const [one, other] = [wanted.slice(0, 100).toLowerCase(), name.toLowerCase()];
+  return (
+    one.includes(other) || other.includes(one) || editDistance(one, other) * 3 <= Math.max(one.length, other.length)
+  );
+}
+
 /** Levenshtein distance with two rows. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, column) => column);

@@ -1,6 +1,6 @@
 /** Arguments as they came -> what the handler gets: aliases resolved, nulls dropped, strictly checked. */
 import { CallError } from '@svc/contract/codes.ts';
-import { nearestNames } from '@svc/contract/nearest.ts';
+import { isAlike, nearestNames } from '@svc/contract/nearest.ts';
 import type { Alias, Tool } from '@svc/contract/tool.ts';
 import type { z } from 'zod';
 
@@ -61,7 +61,7 @@ function problemsOf(issue: z.core.$ZodIssue, asked: Asked): Problem[] {
     const nested = issue.path.length > 0;
     return issue.keys.map((key) => ({
       path: [...issue.path, key].join('.'),
-      message: nested || known.length === 0 ? 'is not known' : `is not known; nearest: ${nearest(key, known, aliases)}`,
+      message: nested || known.length === 0 ? 'is not known' : `is not known; ${meant(key, known, aliases)}`,
     }));
   }
   if (issue.code !== 'custom' && valueAt(asked.given, issue.path) === undefined)
@@ -102,8 +102,10 @@ function unionProblems(issue: z.core.$ZodIssueInvalidUnion, asked: Asked): Probl
   return [{ path: issue.path.join('.') || '(arguments)', message }];
 }
 
-function nearest(key: string, known: string[], aliases: [string, Alias][]): string {
-  return nearestNames(key, [...known, ...aliases.map(([alias]) => alias)], 1)[0] ?? '';
+/** Whoever did not misspell a name but guessed it is told all there are. */
+function meant(key: string, known: string[], aliases: [string, Alias][]): string {
+  const [nearest = ''] = nearestNames(key, [...known, ...aliases.map(([alias]) => alias)], 1);
+  return isAlike(key, nearest) ? `nearest: ${nearest}` : `known: ${known.join(', ')}`;
 }
 
 export function invalidArguments(problems: readonly Problem[]): CallError {

@@ -166,6 +166,13 @@ describe('dispatch', () => {
     expect(deps.seen).toEqual([]);
   });
 
+  it('tells who guessed the name of an argument all that there are', async () => {
+    const { call } = setUp();
+    const failed = await call('echo', { name: 'a', payload: 1 });
+    const [problem] = failed.ok ? [] : (failed.failure.data['problems'] as { path: string; message: string }[]);
+    expect(problem).toEqual({ path: 'payload', message: expect.stringMatching(/^is not known; known: .*name, /) });
+  });
+
   it('judges static access and the deadline before anything else', async () => {
     const { call } = setUp();
     expect(await call('gated', {})).toMatchObject({ failure: { code: 'UNAUTHORIZED' } });
