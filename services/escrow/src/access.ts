@@ -85,8 +85,10 @@ export async function drawFor(
   }
   const { roles } = await rolesOfCaller(registry, caller, workspaceId);
   if (agentId === verifiedIdentity(caller)) return roles.length > 0 ? 'known' : 'unknown';
-  if (!holdsAtLeast(roles, 'admin')) throw new CallError('FORBIDDEN');
+  if (!holdsAtLeast(roles, 'admin'))
+    throw new CallError('FORBIDDEN', `For somebody else draws an admin of the workspace ${workspaceId}.`);
   const target = await rolesOrUnknown(registry, caller.registry, agentId, workspaceId);
-  if (target.roles.length === 0) throw new CallError('FORBIDDEN');
+  if (target.roles.length === 0)
+    throw new CallError('FORBIDDEN', `${agentId} has no role in the workspace ${workspaceId}.`);
   return 'known';
 }

@@ -144,7 +144,7 @@ function metrics({ platform, admission, writer }: HttpParts): Route {
     admission.assertOrigin(request);
     const arrival = { address: exchange.address, nobody: 'refused' as const };
     const { identity } = await admission.identify(presentedIn(request.headers), arrival);
-    if (!identity.operator) throw new CallError('FORBIDDEN');
+    if (!identity.operator) throw new CallError('FORBIDDEN', 'Metrics are for operators.');
     const { registry } = platform.metrics;
     const text = await registry.metrics();
     const headers = [...writer.headersFor(exchange), 'Content-Type', registry.contentType];

@@ -45,7 +45,8 @@ export async function holdsRole(client: SqlClient, caller: Acting, workspace: st
 
 /** Throws FORBIDDEN. Judged again inside the transaction of a change, because roles may have changed since the door. */
 export async function requireRole(client: SqlClient, caller: Acting, workspace: string, role: Role): Promise<void> {
-  if (!(await holdsRole(client, caller, workspace, role))) throw new CallError('FORBIDDEN');
+  if (!(await holdsRole(client, caller, workspace, role)))
+    throw new CallError('FORBIDDEN', `This takes the role ${role} in the workspace ${workspace}.`);
 }
 
 /** Workspaces in which the caller may act by a role, each with its roles, sorted. Operators need none and are not asked. */

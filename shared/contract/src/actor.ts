@@ -47,13 +47,15 @@ export function isSelf({ identity }: Pick<Actor, 'identity'>, id: string): boole
 export function actingAs({ subject, operator }: Pick<Acting, 'subject' | 'operator'>, named?: string): string | null {
   if (operator) return named ?? identityOf(subject);
   const own = subject.verified === true ? identityOf(subject) : null;
-  if (own !== null && named !== undefined && named !== own) throw new CallError('FORBIDDEN');
+  if (own !== null && named !== undefined && named !== own)
+    throw new CallError('FORBIDDEN', `A token acts as its own agent, ${own}; only an operator names somebody else.`);
   return own;
 }
 
 /** The same where somebody has to be named. Throws FORBIDDEN when a token names somebody else. */
 export function actingAsNamed(caller: Pick<Acting, 'subject' | 'operator'>, named: string): string {
   const acting = actingAs(caller, named);
-  if (acting === null) throw new CallError('FORBIDDEN');
+  if (acting === null)
+    throw new CallError('FORBIDDEN', 'This takes an agent as whom it is done: the caller has no identity.');
   return acting;
 }

@@ -177,7 +177,9 @@ describe('dispatch', () => {
     const { call } = setUp();
     expect(await call('gated', {})).toMatchObject({ failure: { code: 'UNAUTHORIZED' } });
     expect(await call('gated', { name: '' }, { subject: { userId: 'u' } })).toMatchObject({ ok: true });
-    expect(await call('operators', {}, { subject: { userId: 'u' } })).toMatchObject({ failure: { code: 'FORBIDDEN' } });
+    expect(await call('operators', {}, { subject: { userId: 'u' } })).toMatchObject({
+      failure: { code: 'FORBIDDEN', message: 'operators is for operators.' },
+    });
     expect(await call('operators', { name: '' }, { operator: true })).toMatchObject({ ok: true });
     expect(await call('echo', {}, { deadlineAt: 1000 })).toMatchObject({ failure: { code: 'TIMEOUT' } });
   });

@@ -105,7 +105,7 @@ async function perform<Deps>(
   const now = platform.clock.now();
   if (envelope.deadlineAt <= now) throw new CallError('TIMEOUT');
   const caller = callerOf(envelope);
-  assertStaticAccess(tool.access, caller);
+  assertStaticAccess(tool, caller);
   const input = parse(envelope.args);
   if (envelope.only === 'arguments') return 'null';
   await assertWorkspaceRole(tool, input, caller, holdsRole);
@@ -135,10 +135,10 @@ function callerOf(envelope: Envelope): Caller {
 }
 
 /** The door judged this already; a service does not rely on it. */
-function assertStaticAccess(access: Access, { operator, subject }: Caller): void {
+function assertStaticAccess({ access, name }: { access: Access; name: string }, { operator, subject }: Caller): void {
   if (access === 'public' || operator) return;
   if (isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
-  if (access === 'operator') throw new CallError('FORBIDDEN');
+  if (access === 'operator') throw new CallError('FORBIDDEN', `${name} is for operators.`);
 }
 
 const WORKSPACE_ACCESS = 'workspace:';
@@ -152,7 +152,8 @@ async function assertWorkspaceRole<Deps>(
   if (!tool.access.startsWith(WORKSPACE_ACCESS) || caller.operator) return;
   const role = tool.access.slice(WORKSPACE_ACCESS.length) as Role;
   const workspace = tool.workspaceOf?.(input as never, caller) ?? workspaceIn(input, caller);
-  if (holdsRole === undefined || !(await holdsRole(caller, workspace, role))) throw new CallError('FORBIDDEN');
+  if (holdsRole === undefined || !(await holdsRole(caller, workspace, role)))
+    throw new CallError('FORBIDDEN', `${tool.name} takes the role ${role} in the workspace ${workspace}.`);
 }
 
 function workspaceIn(input: unknown, { subject }: Caller): string {

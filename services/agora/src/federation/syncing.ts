@@ -144,7 +144,8 @@ export class Syncing {
     const isShown = await this.#maySee(copy?.header ?? { author: '', scope: scopeOfNothing(topic) }, asking);
     if (copy === null || !isShown) return denied('not_found');
     if (copy.header.owner === LOCAL) return denied('local');
-    if (!(await this.#maySend(self, copy.header, asking))) throw new CallError('FORBIDDEN');
+    if (!(await this.#maySend(self, copy.header, asking)))
+      throw new CallError('FORBIDDEN', 'A topic of this node is sent by its author or a member of its scope.');
     const { isMember, isLocal } = this.#parts;
     const isForIt = await mayReceive({ store: self.store, isMember, isLocal }, node, copy.header);
     if (!isForIt) return denied('scope');

@@ -56,7 +56,11 @@ export class TmpCache {
           call.now,
         ),
       ]);
-      if (present !== undefined && !mayReplace(present, member)) throw new CallError('FORBIDDEN');
+      if (present !== undefined && !mayReplace(present, member))
+        throw new CallError(
+          'FORBIDDEN',
+          'Somebody else keeps a value under that key; editors of the workspace may replace it.',
+        );
       await tx.$executeRawUnsafe(
         `INSERT INTO brain.tmp_cache (workspace, key, value, bytes, "by", family, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, ${timestampOf('$7')})
@@ -80,7 +84,7 @@ export class TmpCache {
   clear(call: TimedCall, member: Member): Promise<Once<number, never>> {
     const { workspace, actor } = member;
     return this.#store.change(call, async ({ tx, emit }) => {
-      if (!mayWriteIn(member)) throw new CallError('FORBIDDEN');
+      if (!mayWriteIn(member)) throw new CallError('FORBIDDEN', 'This takes the role editor in the workspace.');
       const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
         `WITH gone AS (DELETE FROM brain.tmp_cache WHERE workspace = $1 RETURNING expires_at)
          SELECT count(*) FILTER (WHERE expires_at > ${timestampOf('$2')})::int AS count FROM gone`,

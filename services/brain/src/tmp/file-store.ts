@@ -92,7 +92,11 @@ export class TmpFiles {
         readPresent(tx, key),
         readUse(tx, key, family),
       ]);
-      if (present !== null && !mayReplace(present, member)) throw new CallError('FORBIDDEN');
+      if (present !== null && !mayReplace(present, member))
+        throw new CallError(
+          'FORBIDDEN',
+          'Somebody else put a file of that name there; editors of the workspace may replace it.',
+        );
       if (present !== null && present.name !== name) throw confusedPath(name, present.name);
       const room = decideRoom(use, stored.bytes);
       if (!room.ok) return room;
@@ -119,7 +123,11 @@ export class TmpFiles {
     return this.#store.change(call, async ({ tx, emit }) => {
       const file = await readSeen(tx, member, { space, name, now: call.now }, 'FOR UPDATE');
       if (file === null) return allow(false);
-      if (!mayDelete(file, member)) throw new CallError('FORBIDDEN');
+      if (!mayDelete(file, member))
+        throw new CallError(
+          'FORBIDDEN',
+          'Deleted is what one put there or was handed; in the dropbox, editors of the workspace delete all.',
+        );
       await tx.$executeRawUnsafe(
         'DELETE FROM brain.tmp_files WHERE workspace = $1 AND space = $2 AND owner = $3 AND slot = $4',
         workspace,

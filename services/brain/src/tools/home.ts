@@ -20,5 +20,6 @@ export async function standingAtHome({ deps, caller }: Asking, brain: string): P
 export async function requireHomeAdmin(context: Asking, brain: string): Promise<void> {
   requireWriter(context.caller);
   const standing = await standingAtHome(context, brain);
-  if (standing !== 'operator' && standing !== 'admin') throw new CallError('FORBIDDEN');
+  if (standing !== 'operator' && standing !== 'admin')
+    throw new CallError('FORBIDDEN', 'This is for admins of the workspace where the brain is at home, and operators.');
 }

@@ -104,7 +104,10 @@ export function requireWriter(caller: Caller): void {
   requireIdentity(caller);
   const { roles = [] } = caller.subject;
   if (caller.token?.readOnly === true || (roles.length > 0 && !holdsAtLeast(roles, 'editor')))
-    throw new CallError('FORBIDDEN');
+    throw new CallError(
+      'FORBIDDEN',
+      'To write takes the role editor in the workspace, and a token that may do more than read.',
+    );
 }
 
 /** Throws FORBIDDEN when the call names another agent than the verified one. */

@@ -70,7 +70,8 @@ const canSpend = defineTool({
   aliases: { org: 'agent', agentId: 'agent' },
   example: { agent: 'o1', amount: 10 },
   async handler({ agent, amount = 1 }, { deps, caller, fail }) {
-    if (!(await mayRead(deps.registry, caller, agent))) throw fail('FORBIDDEN');
+    if (!(await mayRead(deps.registry, caller, agent)))
+      throw fail('FORBIDDEN', 'A budget is shown to its agent, members of its organisation and operators.');
     const known = await deps.reads.account(agent);
     const limit = await deps.accountOpening.ofPayer(agent, { operator: caller.operator, stamp: caller.registry });
     const account = known ?? (limit === null ? null : openedAccount(agent, limit));
@@ -143,7 +144,7 @@ async function payerOf({ amount, agent, org, workspace }: HoldCondition, { deps,
   if (account === undefined) return null;
   if (!(await maySpendFrom(deps.registry, caller, account))) {
     if (amount === undefined) return null;
-    throw new CallError('FORBIDDEN');
+    throw new CallError('FORBIDDEN', 'This is not a budget that the caller may spend from.');
   }
   const { operator, registry: stamp } = caller;
   return { account, member: null, opensWith: await deps.accountOpening.ofPayer(account, { operator, stamp }) };
@@ -156,7 +157,8 @@ const OPERATOR = 'operator';
 function ownerMeant({ principal, operator }: CallOf['caller'], agent: string | undefined): string | null {
   if (agent === undefined) return operator ? null : principal;
   const owner = operator && agent === OPERATOR ? principal : principalOf(agent);
-  if (owner !== principal && !operator) throw new CallError('FORBIDDEN');
+  if (owner !== principal && !operator)
+    throw new CallError('FORBIDDEN', 'A hold is given back by who placed it, or by an operator.');
   return owner;
 }
 

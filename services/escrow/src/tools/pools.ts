@@ -198,7 +198,8 @@ const canDraw = defineTool({
     const agent = agentOrSelf(agentId, caller);
     const layer = 'Escrow' as const;
     const isOwn = agent === verifiedIdentity(caller);
-    if (!isOwn && !(await holdsRole(deps.registry, caller, workspace, 'admin'))) throw fail('FORBIDDEN');
+    if (!isOwn && !(await holdsRole(deps.registry, caller, workspace, 'admin')))
+      throw fail('FORBIDDEN', `What others may draw is shown to admins of the workspace ${workspace}.`);
     const { known } = await rolesOrUnknown(deps.registry, caller.registry, agent, workspace);
     if (!known) return { allowed: false, reason: 'unknown_workspace' as const, layer, available: 0, poolAvailable: 0 };
     const pool = (await deps.reads.account(poolOf(workspace))) ?? openedAccount(poolOf(workspace), 0n);

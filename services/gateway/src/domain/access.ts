@@ -63,5 +63,5 @@ export function assertActive(quarantined: boolean, card: ToolCard): void {
 export function assertStaticAccess(card: ToolCard, operator: boolean, subject: Subject): void {
   if (card.access === 'public' || operator) return;
   if (isAnonymous(subject)) throw new CallError('UNAUTHORIZED');
-  if (card.access === 'operator') throw new CallError('FORBIDDEN');
+  if (card.access === 'operator') throw new CallError('FORBIDDEN', `${card.name} is for operators.`);
 }

@@ -1,5 +1,5 @@
 /** Who may grant what: nobody more than they hold themselves, in that workspace. */
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { allow, type Decision, type Denial, deny } from '@svc/contract/decision.ts';
 import { holdsAtLeast, ROLES } from '@svc/contract/registry.ts';
 import { type Actor, isSelf, mayActIn } from './actor.ts';
 import { homeOf, type IdentityRows } from './identity.ts';
@@ -76,13 +76,20 @@ export function mintTerms(wish: MintWish, facts: MintFacts): Decision<MintTerms,
   const home = homeOf(rows);
   if (home === null || visibleWorkspaces(actor, rows, shared) === null) return deny('AGENT_NOT_FOUND');
   const right = rightToMint(facts, home);
-  if (right === null) return deny('FORBIDDEN');
+  if (right === null)
+    return notMinted('A token is minted by its agent, its maker, an admin of its home or an operator');
   const bound = right.bound ?? wish.workspace ?? null;
-  if (wish.workspace !== undefined && wish.workspace !== bound) return deny('FORBIDDEN');
+  if (wish.workspace !== undefined && wish.workspace !== bound) return notMinted(`workspace: can only be ${bound}`);
   if (bound !== null && !rows.roles.some(({ workspace }) => workspace === bound)) return deny('AGENT_NOT_FOUND');
   const limits = withinLimits(actor, wish);
   const expiresAt = expiryOf(wish.ttlMs, facts, right.notBeyond);
-  return limits === null || expiresAt === null ? deny('FORBIDDEN') : allow({ bound, ...limits, expiresAt });
+  if (limits === null) return notMinted('readOnly and profile: a token gives no more than the one it is minted with');
+  if (expiresAt === null) return notMinted('ttlMs: a token does not outlive the one it is minted with');
+  return allow({ bound, ...limits, expiresAt });
+}
+
+function notMinted(why: string): Denial<'FORBIDDEN'> {
+  return deny('FORBIDDEN', undefined, `${why}.`);
 }
 
 interface MintRight {

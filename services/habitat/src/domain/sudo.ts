@@ -2,7 +2,7 @@
  * The one state machine of scopes: none, pending, granted, and from there denied, revoked or expired. A grant is one
  * while its time lasts; nothing has to happen for it to end.
  */
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { allow, type Decision, type Denial, deny } from '@svc/contract/decision.ts';
 import { type Authority, covers, type Scope, SCOPES } from './sudo-scopes.ts';
 
 const MINUTE_MS = 60_000;
@@ -128,7 +128,7 @@ interface Granted {
 export function decideGrant(state: ScopeState, granter: Granter): Decision<Granted, 'FORBIDDEN'> {
   const { request, endsAt, grantMs, now } = state;
   const until = grantableUntil(state.scope, granter);
-  if (until === null) return deny('FORBIDDEN');
+  if (until === null) return notAuthority(state.scope);
   if (request !== null && request.state === 'denied' && request.expiresAt > now) {
     return deny('FORBIDDEN', undefined, 'The request was denied; the scope has to be asked for again.');
   }
@@ -139,6 +139,19 @@ export type Ended =
   | { readonly kind: 'revoked' | 'nothing' }
   | { readonly kind: 'denied'; readonly request: ScopeRequest };
 
+const AUTHORITY_NAMES: Readonly<Record<Authority, string>> = {
+  operator: 'an operator',
+  'workspace:admin': 'an admin of the workspace',
+  sudo: 'who holds the scope and sudo',
+};
+
+const REVOKED_BY = 'A scope is taken back by who granted it, by whom it was granted to, and by operators.';
+
+function notAuthority({ name }: Scope): Denial<'FORBIDDEN'> {
+  const who = SCOPES[name].grantedBy.map((authority) => AUTHORITY_NAMES[authority]).join(', or ');
+  return deny('FORBIDDEN', undefined, `The scope ${name} is granted and denied by ${who}, and never by oneself.`);
+}
+
 /** Ends the live grant of exactly this scope, or denies the pending request for it. */
 export function decideRevocation(state: ScopeState, granter: Granter): Decision<Ended, 'FORBIDDEN'> {
   const { scope, held } = state;
@@ -146,11 +159,11 @@ export function decideRevocation(state: ScopeState, granter: Granter): Decision<
   const grant = held.find(({ scope: text }) => text === scope.text);
   if (grant !== undefined) {
     const mayRevoke = granter.operator || granter.isPrincipal || grant.grantedBy === granter.name;
-    return mayRevoke ? allow({ kind: 'revoked' }) : deny('FORBIDDEN');
+    return mayRevoke ? allow({ kind: 'revoked' }) : deny('FORBIDDEN', undefined, REVOKED_BY);
   }
   const request = pendingRequest(state);
-  if (request !== null) return mayAnswer ? allow({ kind: 'denied', request }) : deny('FORBIDDEN');
-  return mayAnswer || granter.isPrincipal ? allow({ kind: 'nothing' }) : deny('FORBIDDEN');
+  if (request !== null) return mayAnswer ? allow({ kind: 'denied', request }) : notAuthority(scope);
+  return mayAnswer || granter.isPrincipal ? allow({ kind: 'nothing' }) : notAuthority(scope);
 }
 
 export interface Denials {

@@ -12,7 +12,7 @@ export const settingOperations: HabitatHandlers<'settings' | 'changeSetting'> = 
     return { stamp, stored: value, fixed: platform.config.fixed as FixedAnswer };
   },
   async changeSetting({ operator, idempotency, ...wish }, { deps: { store, revision }, deadlineAt }) {
-    if (!operator) throw new CallError('FORBIDDEN');
+    if (!operator) throw new CallError('FORBIDDEN', 'Settings of the node are changed by operators.');
     const subject = wish.by === OPERATOR ? {} : { userId: wish.by };
     const caller = { subject, operator, token: null, deadlineAt };
     const { decision, replayed } = await store.changeSetting({ caller, idempotency }, wish);

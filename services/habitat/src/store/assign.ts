@@ -86,7 +86,11 @@ async function requireAdmin(tx: SqlClient, actor: Actor, { agentId, org, old }: 
     if (row.id === org || !isSelf(actor, agentId)) standings.set(row.id, await readOrgStanding(tx, actor, row));
   }
   const standing = standings.get(org);
-  if (standing === undefined || ![...standings.values()].every(isOrgAdmin)) throw new CallError('FORBIDDEN');
+  if (standing === undefined || ![...standings.values()].every(isOrgAdmin))
+    throw new CallError(
+      'FORBIDDEN',
+      'This is for admins of the organisation, and of the one that the agent has a place in now.',
+    );
   return standing;
 }
 
@@ -123,7 +127,11 @@ export async function leave(
   const old = await holdAssignment(tx, agentId);
   const org = old === null ? undefined : (await lockOrgs(tx, [old.org])).get(old.org);
   const isAdmin = org !== undefined && isOrgAdmin(await readOrgStanding(tx, actor, org));
-  if (!isAdmin && !(await hasSay(tx, caller, agentId))) throw new CallError('FORBIDDEN');
+  if (!isAdmin && !(await hasSay(tx, caller, agentId)))
+    throw new CallError(
+      'FORBIDDEN',
+      'This is for the agent itself, who is above it, admins of its home or of its organisation, and operators.',
+    );
   if (old === null) return allow({ org: null });
   await removeAssignment(tx, agentId);
   const by = actor.name;

@@ -33,7 +33,8 @@ type CrewDenial = 'AGENT_NOT_FOUND' | 'E_QUOTA' | 'E_RATE_LIMIT' | 'HABITAT_WORK
 /** The same crew again is the one that is there. Throws FORBIDDEN to who is nobody. */
 export async function assembleCrew(unit: HabitatUnit, wish: CrewWish): Promise<Decision<null, CrewDenial>> {
   const actor = actorOf(unit.caller);
-  if (actor.identity === null && !actor.operator) throw new CallError('FORBIDDEN');
+  if (actor.identity === null && !actor.operator)
+    throw new CallError('FORBIDDEN', 'A crew is assembled by an agent or an operator, and the caller is neither.');
   if ((await lockWorkspace(unit.tx, wish.workspace)) !== null) {
     return judgeThere(unit.tx, wish);
   }

@@ -40,7 +40,8 @@ export async function delegate(
   if (agent === null) return agentNotFound(agentId);
   const relation = await readRelation(tx, actor, agent);
   if (!maySeeAgent(actor, relation)) return agentNotFound(agentId);
-  if (!mayDelegateTo(actor, relation)) throw new CallError('FORBIDDEN');
+  if (!mayDelegateTo(actor, relation))
+    throw new CallError('FORBIDDEN', 'An agent is given tasks by its maker, editors of its home and operators.');
   if ((await isQuarantined(tx, agentId)) || (await isQuarantined(tx, by))) return deny('E_QUARANTINED');
   if ((await countOpenTasks(tx, agentId)) >= MAX_OPEN_TASKS) return deny('E_INBOX_FULL');
   await insertTask(tx, { taskId, agentId, task, by });

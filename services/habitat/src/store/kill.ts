@@ -19,7 +19,8 @@ export async function kill(unit: HabitatUnit, agentId: string): Promise<Decision
   if (agent === null) return agentNotFound(agentId);
   const relation = await readRelation(tx, actor, agent);
   if (!maySeeAgent(actor, relation)) return agentNotFound(agentId);
-  if (!mayKill(actor, relation)) throw new CallError('FORBIDDEN');
+  if (!mayKill(actor, relation))
+    throw new CallError('FORBIDDEN', 'An agent is ended by itself, its maker, admins of its home and operators.');
   await endOf(unit, agent);
   return allow(null);
 }

@@ -4,7 +4,7 @@ import { allow, type Decision, deny } from '@svc/contract/decision.ts';
 import { type Policy, workspaceOfHomeKey } from '@svc/contract/policy.ts';
 import { actorOf } from '../domain/actor.ts';
 import { deciderOf, type HomesOfResource, PUBLIC } from '../domain/policy-decider.ts';
-import { requireRole } from '../roles.ts';
+import { holdsRole } from '../roles.ts';
 import { claimResource, containerAbove, lockPolicy, removePolicyRow, storePolicy } from './policy-rows.ts';
 import type { HabitatUnit } from './unit.ts';
 import { lockWorkspace, noteBoundary, workspaceExists } from './workspace-rows.ts';
@@ -46,7 +46,7 @@ export async function removePolicy(unit: HabitatUnit, target: Target): Promise<D
   if (!caller.operator) {
     const decider = await readDecider(unit, target);
     // Whoever has it in its own container would otherwise open what is at home with others.
-    if (isAttached && before.policy.container !== decider) throw new CallError('FORBIDDEN');
+    if (isAttached && before.policy.container !== decider) throw notDecider();
     await requireAdminOf(unit, decider);
   }
   await removePolicyRow(unit, { resource, by: actorOf(caller).name }, before);
@@ -60,8 +60,13 @@ async function readDecider({ tx }: HabitatUnit, { resource, homes }: Target): Pr
 }
 
 async function requireAdminOf({ tx, caller }: HabitatUnit, container: string): Promise<void> {
-  if (container === PUBLIC) throw new CallError('FORBIDDEN');
-  await requireRole(tx, caller, container, 'admin');
+  if (container === PUBLIC || !(await holdsRole(tx, caller, container, 'admin'))) throw notDecider();
+}
+
+/** Names no workspace: where somebody else's resource is at home is not told. */
+function notDecider(): CallError {
+  const who = 'admins of the workspace where the resource is at home, or of the container that its boundary has';
+  return new CallError('FORBIDDEN', `This is for ${who}; policy.container names a workspace whose admin one is.`);
 }
 
 interface DeniedAccess {

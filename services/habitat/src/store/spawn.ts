@@ -152,7 +152,8 @@ async function requireSpawner(tx: SqlClient, caller: Acting, place: TeamPlace, r
   const { workspace } = place;
   const isThere = (await lockWorkspace(tx, workspace)) !== null;
   const held = isThere ? await rolesOfSpawner(tx, caller, place) : null;
-  if (!maySpawn(actorOf(caller), { workspace, held }, role)) throw new CallError('FORBIDDEN');
+  if (!maySpawn(actorOf(caller), { workspace, held }, role))
+    throw new CallError('FORBIDDEN', `To spawn there takes the role ${role} in the workspace.`);
 }
 
 /** In a workspace of the family whoever is above its owner spawns as the owner may. */

@@ -116,7 +116,8 @@ export async function escalateTask(
   await lockPrincipal(tx, principalOfTask(taskId));
   const view = await viewOf(tx, caller, taskId);
   if (view === null || !view.isSeen) return deny('E_SUDO_TASK_ABSENT');
-  if (!view.isOwner && !caller.operator) throw new CallError('FORBIDDEN');
+  if (!view.isOwner && !caller.operator)
+    throw new CallError('FORBIDDEN', 'For a task asks who opened it, or an operator.');
   const { workspace } = view.task;
   return escalate(unit, { principal: taskPrincipal(view.task), scope, workspace, reason });
 }

@@ -153,7 +153,8 @@ async function requireOrgAdmin({ tx, caller }: HabitatUnit, orgId: string): Prom
   const actor = actorOf(caller);
   const org = (await lockOrgs(tx, [orgId])).get(orgId);
   const standing = org === undefined ? null : await readOrgStanding(tx, actor, org);
-  if (org === undefined || standing === null || !isOrgAdmin(standing)) throw new CallError('FORBIDDEN');
+  if (org === undefined || standing === null || !isOrgAdmin(standing))
+    throw new CallError('FORBIDDEN', 'This is for admins of the organisation.');
   return { standing, by: actor.name, owner: org.owner };
 }
 

@@ -27,7 +27,7 @@ export async function mintToken(unit: HabitatUnit, { agentId, tokenHash, asked }
   const mintedAt = await readClock(unit.tx);
   const terms = await termsFor(unit, rows, asked, mintedAt);
   if (!terms.ok) {
-    if (terms.code === 'FORBIDDEN') throw new CallError('FORBIDDEN');
+    if (terms.code === 'FORBIDDEN') throw new CallError(terms.code, terms.message);
     return agentNotFound(agentId);
   }
   const { bound, readOnly, profile, expiresAt } = terms.value;
@@ -105,7 +105,8 @@ const AUTH_TTL_MS = 3_600_000;
 export async function mintAuthToken(unit: HabitatUnit, { tokenHash, userId, roles, workspace }: AuthMint) {
   const { tx, caller } = unit;
   const held = caller.operator ? null : await attestedRoles(tx, caller, workspace);
-  if (held !== null && !roles.every((role) => holdsNamed(held, role))) throw new CallError('FORBIDDEN');
+  if (held !== null && !roles.every((role) => holdsNamed(held, role)))
+    throw new CallError('FORBIDDEN', 'A token shows only roles that somebody else gave the caller.');
   const tokenId = unit.ids.next('tok');
   const mintedAt = await readClock(tx);
   const expiresAt = mintedAt + AUTH_TTL_MS;

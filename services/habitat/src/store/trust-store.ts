@@ -94,7 +94,11 @@ async function requireWarden(
 ): Promise<string | null> {
   const ward = wardOf(standing, wish, guardOf((await readIdentity(tx, wish.entityId)).value));
   const entitled = caller.operator || (ward !== null && (await holdsRole(tx, caller, ward, 'admin')));
-  if (!entitled) throw new CallError('FORBIDDEN');
+  if (!entitled)
+    throw new CallError(
+      'FORBIDDEN',
+      'Quarantine is put on and ended by admins of the home of the entity, and operators.',
+    );
   return ward;
 }
 

@@ -161,7 +161,8 @@ async function viewOf(
 ): Promise<Pick<AuditView, 'workspace' | 'actor'> & { readonly isAdmin: boolean }> {
   if (caller.operator) return { workspace: named, actor: null, isAdmin: true };
   const actor = actorOf(caller);
-  if (named !== null && !mayActIn(actor, named)) throw new CallError('FORBIDDEN');
+  if (named !== null && !mayActIn(actor, named))
+    throw new CallError('FORBIDDEN', `The token does not act in the workspace ${named}.`);
   const where = named ?? (await currentWorkspace(deps, caller));
   if (await holdsRole(deps.store.client, caller, where, 'admin'))
     return { workspace: where, actor: null, isAdmin: true };

@@ -43,7 +43,8 @@ const create = defineTool({
   example: { userId: 'ada', roles: ['editor'] },
   async handler({ userId, roles = [] }, context) {
     const { deps, caller } = context;
-    if (!caller.operator && !isSelf(actorOf(caller), userId)) throw new CallError('FORBIDDEN');
+    if (!caller.operator && !isSelf(actorOf(caller), userId))
+      throw new CallError('FORBIDDEN', 'A token for somebody else is made by operators.');
     const workspace = await currentWorkspace(deps, caller);
     const raw = `auth_${deps.platform.random.bytes(TOKEN_BYTES).toString('hex')}`;
     const outcome = await deps.store.mintAuthToken(context, { tokenHash: hashOf(raw), userId, roles, workspace });

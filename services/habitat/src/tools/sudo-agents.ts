@@ -35,7 +35,8 @@ const sudoCan = defineTool({
 async function requireInsight(client: SqlClient, caller: Caller, agent: string): Promise<void> {
   if (caller.operator || isSelf(actorOf(caller), agent)) return;
   const { workspace } = await agentPrincipal(client, agent);
-  if (workspace === null || !(await holdsRole(client, caller, workspace, 'admin'))) throw new CallError('FORBIDDEN');
+  if (workspace === null || !(await holdsRole(client, caller, workspace, 'admin')))
+    throw new CallError('FORBIDDEN', 'This is for the agent itself, admins of its workspace and operators.');
 }
 
 const sudoGrant = defineTool({

@@ -85,7 +85,8 @@ const getUserRoles = defineTool({
     const userId = input.userId ?? actor.identity;
     if (userId === null) throw invalidArguments([{ path: 'userId', message: 'is needed: the caller has no identity' }]);
     const held = await heldRoles(client, caller, workspace);
-    if (!maySeeRoles(actor, held, userId)) throw new CallError('FORBIDDEN');
+    if (!maySeeRoles(actor, held, userId))
+      throw new CallError('FORBIDDEN', `Roles of others are shown to members of the workspace ${workspace}.`);
     const found = await rolesIn(client, workspace, userId);
     return { workspace, workspaceId: workspace, userId, roles: found, capabilities: capabilitiesOf(found) };
   },

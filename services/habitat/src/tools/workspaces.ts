@@ -117,7 +117,11 @@ const create = defineTool({
   async handler({ workspaceId, options = {} }, context) {
     const actor = actorOf(context.caller);
     const owner = options.owner ?? identityIn(actor);
-    if (!mayCreateWorkspace(actor, workspaceId, owner)) throw new CallError('FORBIDDEN');
+    if (!mayCreateWorkspace(actor, workspaceId, owner))
+      throw new CallError(
+        'FORBIDDEN',
+        'One makes workspaces for oneself, as an identity, and none whose name begins with org-: those come from spawning.',
+      );
     const policy = options.policy && ownBoundary(workspaceId, options.policy);
     const geometry = await context.deps.brain.addressOf(workspaceId);
     const wish = { workspaceId, name: options.name, owner, policy, geometry };
@@ -156,7 +160,7 @@ const setCurrent = defineTool({
     const { client } = deps.store;
     const isOpen = foldCase(workspaceId) === DEFAULT_WORKSPACE && mayActIn(actorOf(caller), workspaceId);
     if (!caller.operator && !isOpen && (await heldRoles(client, caller, workspaceId)).length === 0) {
-      throw new CallError('FORBIDDEN');
+      throw new CallError('FORBIDDEN', `This takes a role in the workspace ${workspaceId}.`);
     }
     if (!(await workspaceExists(client, workspaceId))) {
       throw context.refuse('HABITAT_UNKNOWN_WORKSPACE', { current: await currentWorkspace(deps, caller) });

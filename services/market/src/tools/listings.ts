@@ -126,7 +126,7 @@ const get = defineTool({
   aliases: { id: 'listingId' },
   async handler({ listingId, viewerId }, { deps, caller, refuse }) {
     if (viewerId !== undefined && !caller.operator && viewerId !== actorOf(caller).identity) {
-      throw new CallError('FORBIDDEN');
+      throw new CallError('FORBIDDEN', 'viewerId: only an operator looks as somebody else.');
     }
     const { offers, registry } = deps;
     const view =

@@ -138,7 +138,7 @@ async function claimNow(
 ): Promise<Decision<ClaimedRun, 'E_CRON_ABSENT' | 'E_CRON_BUSY'>> {
   const job = await lockJob(tx, place);
   if (job === null || !who.sees(job.agentId)) return deny('E_CRON_ABSENT');
-  if (!who.runs(job.agentId)) throw new CallError('FORBIDDEN');
+  if (!who.runs(job.agentId)) throw new CallError('FORBIDDEN', 'A job is run by who scheduled it, or by an operator.');
   if (await isRunning(tx, job.jobKey)) return deny('E_CRON_BUSY');
   const { jobKey, anchorAt } = job;
   const runId = ids.next('run');

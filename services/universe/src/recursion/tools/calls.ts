@@ -164,7 +164,8 @@ const register = defineTool({
     const { deps, caller, refuse } = call;
     const standing = await standingOf(deps, caller);
     const home = homeOf(caller, named);
-    if (!standing.holds(home, 'viewer')) throw new CallError('FORBIDDEN');
+    if (!standing.holds(home, 'viewer'))
+      throw new CallError('FORBIDDEN', `This takes a role in the workspace ${home}.`);
     if (isBuiltIn(name) || (await deps.calls.effectOf(name)) !== null) throw refuse('E_RECURSION_TAKEN');
     const spec: OperationSpec =
       type === 'tool' && tool !== undefined ? { type: 'tool', tool, args } : { type: 'pipeline', steps };

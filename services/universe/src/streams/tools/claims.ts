@@ -57,7 +57,8 @@ const poll = defineTool({
     }
     const before = row === null ? await deps.work.polled(call) : null;
     if (row === null && before === null) throw refuse('E_STREAM_ABSENT');
-    if (!mayIn(standing, place, 'editor')) throw fail('FORBIDDEN');
+    if (!mayIn(standing, place, 'editor'))
+      throw fail('FORBIDDEN', 'To take work needs the role editor in the workspace of the queue.');
     const token = deps.random.bytes(TOKEN_BYTES).toString('base64url');
     const hand = { ...handOf(standing), ...(name === null ? {} : { name }) };
     const taking = { hand, tokenHash: hashOf(token), ttlMs: ttl ?? null };

@@ -59,6 +59,7 @@ export function placeFor(caller: Caller, named: string | undefined): Place {
 /** Who pays and is named. Throws FORBIDDEN when a token names somebody else. */
 export function actorFor(caller: Caller, named?: string): string {
   const acting = actingAs(caller, named) ?? (caller.operator ? 'operator' : null);
-  if (acting === null) throw new CallError('FORBIDDEN');
+  if (acting === null)
+    throw new CallError('FORBIDDEN', 'This takes an agent as whom it is done, and the caller is none.');
   return acting;
 }
