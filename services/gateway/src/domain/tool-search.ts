@@ -35,6 +35,8 @@ interface ToolQuery {
 export interface ToolIndex {
   /** Best first, equal scores by name. */
   find(query: string, options: ToolQuery): ToolHit[];
+  /** Sorted. */
+  areas(includes: (card: ToolCard) => boolean): string[];
 }
 
 export function createToolIndex(cards: readonly ToolCard[]): ToolIndex {
@@ -60,6 +62,7 @@ export function createToolIndex(cards: readonly ToolCard[]): ToolIndex {
       hits.sort((a, b) => b.score - a.score || (a.card.name < b.card.name ? -1 : 1));
       return hits.slice(0, limit);
     },
+    areas: (includes) => [...new Set(cards.filter(includes).map(({ area }) => area))].sort(),
   };
 }
 

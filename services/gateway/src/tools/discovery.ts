@@ -1,6 +1,7 @@
 /** Finding a tool among hundreds without reading them all, and calling one by name. */
 import { CallError } from '@svc/contract/codes.ts';
 import type { Caller, ToolCard } from '@svc/contract/tool.ts';
+import { invalidArguments } from '@svc/runtime/arguments.ts';
 import { z } from 'zod';
 import { defineTool, type GatewayDeps } from '../deps.ts';
 import { shownBy, type ToolPredicate } from '../domain/profiles.ts';
@@ -32,7 +33,9 @@ const toolSearch = defineTool({
   refuses: [],
   example: { query: 'write a file' },
   async handler({ query, limit = DEFAULT_HITS, area }, { deps, caller }) {
-    const hits = deps.directory.index.find(query, { limit, area, includes: await shownTo(deps, caller) });
+    const includes = await shownTo(deps, caller);
+    if (area !== undefined) assertArea(deps.directory, area, includes);
+    const hits = deps.directory.index.find(query, { limit, area, includes });
     const tools = hits.map(({ card: { name, description, area: place, effect }, score }) => {
       return { name, description, area: place, effect, score };
     });
@@ -82,6 +85,14 @@ const toolDescribe = defineTool({
     };
   },
 });
+
+/** Nothing found in an area that there is not would say that no tool does it. */
+function assertArea(directory: ServiceDirectory, area: string, includes: ToolPredicate): void {
+  const areas = directory.index.areas(includes);
+  if (areas.includes(area)) return;
+  assertAllSpoke(directory);
+  throw invalidArguments([{ path: 'area', message: `must be one of ${areas.join(', ')}` }]);
+}
 
 /** A token held to a profile learns of no other tools. */
 async function shownTo({ ports }: GatewayDeps, { token, registry }: Caller): Promise<ToolPredicate> {

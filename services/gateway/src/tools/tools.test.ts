@@ -68,6 +68,14 @@ describe('tool_search', () => {
     expect(await find({ query: '!!! ???' })).toEqual([]);
   });
 
+  test('names the areas to who asks in one that there is not', async () => {
+    const { error } = await harness.tool('tool_search', { query: 'probe', area: 'probes' });
+    expect(error).toMatchObject({
+      code: 'VAF_INPUT_INVALID',
+      message: expect.stringMatching(/^area: must be one of .*probe/),
+    });
+  });
+
   test('answers the same each time', async () => {
     const [first, second] = [
       await find({ query: 'probe tool', limit: 20 }),
