@@ -63,9 +63,14 @@ export async function moneyAdmin(
   adminId: string | undefined,
 ): Promise<string> {
   const admin = caller.token !== null ? verifiedIdentity(caller) : caller.operator ? (adminId ?? null) : null;
-  if (admin === null || !mayActIn(caller, workspaceId)) throw new CallError('RLS_DENIED');
+  const denied = () =>
+    new CallError(
+      'RLS_DENIED',
+      'The agent of the token, or whom an operator names as adminId, must be an admin there.',
+    );
+  if (admin === null || !mayActIn(caller, workspaceId)) throw denied();
   const { roles } = await registry.roles(caller.registry, admin, workspaceId);
-  if (!holdsAtLeast(roles, 'admin')) throw new CallError('RLS_DENIED');
+  if (!holdsAtLeast(roles, 'admin')) throw denied();
   return admin;
 }
 

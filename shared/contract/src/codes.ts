@@ -22,7 +22,11 @@ export const CALL_ERRORS = {
   },
   UNAUTHORIZED: { status: 401, meaning: 'A valid credential is needed.' },
   FORBIDDEN: { status: 403, meaning: 'The caller may not do this.' },
-  RLS_DENIED: { status: 403, meaning: 'A row rule denies access.' },
+  RLS_DENIED: {
+    status: 403,
+    meaning: 'A row rule denies access.',
+    hint: 'svc_habitat_can tells by which rule of the boundary; an admin of where the resource is at home may change it.',
+  },
   E_QUARANTINED: {
     status: 403,
     meaning:

@@ -50,7 +50,8 @@ describe('money admins', () => {
     }
     for (const adminId of [undefined, 'bob', 'ben', 'nobody']) {
       const named = { ...args, ...(adminId === undefined ? {} : { adminId }) };
-      await expect(call('escrow_setWorkspaceBudget', named)).rejects.toThrow('RLS_DENIED');
+      const denied = { code: 'RLS_DENIED', message: expect.stringContaining('adminId') };
+      await expect(call('escrow_setWorkspaceBudget', named)).rejects.toMatchObject({ cause: denied });
     }
     await expect(node.as('ann', 'beta')('escrow_setWorkspaceBudget', args)).rejects.toThrow('RLS_DENIED');
     await expect(node.as('ann')('escrow_setWorkspaceBudget', { ...args, workspaceId: 'ghost' })).rejects.toThrow(
