@@ -213,6 +213,11 @@ describe('tools by name', () => {
     expect(error?.message).toMatch(/Nearest: probe_echo, \w+, \w+\.$/);
   });
 
+  test('a guessed one names first what does that', async () => {
+    const { error } = await harness.tool('describe_tools');
+    expect(error?.message).toContain('Nearest: tool_describe, ');
+  });
+
   test('tools/list shows what GET /tools shows', async () => {
     const reply = (await (await harness.call({ jsonrpc: '2.0', method: 'tools/list', id: 2 })).json()) as {
       result: { content: unknown };

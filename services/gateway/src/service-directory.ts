@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { type Announcement, FORGET_AFTER_MS, STALE_AFTER_MS, SUBJECTS } from '@svc/contract/discovery.ts';
 import { CallError } from '@svc/contract/codes.ts';
-import { nearestNames } from '@svc/contract/nearest.ts';
+import { isAlike, nearestNames } from '@svc/contract/nearest.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import { BusError, type Subscription } from '@svc/runtime/bus.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
@@ -109,7 +109,7 @@ export async function startServiceDirectory(
 
   return {
     route: (tool) => tools.catalog().routes.get(tool),
-    nearest: (tool, isShown) => nearestNames(tool, shownNames(tools.catalog().cards, isShown)),
+    nearest: (tool, isShown) => meantNames(tool, tools.catalog(), isShown),
     cards: () => tools.catalog().cards,
     get lists() {
       return tools.catalog().lists;
@@ -134,8 +134,24 @@ export async function startServiceDirectory(
   };
 }
 
-function shownNames(cards: readonly ToolCard[], isShown: (card: ToolCard) => boolean): string[] {
-  return cards.filter(isShown).map(({ name }) => name);
+const MEANT = 3;
+/** Longer ones are no names. */
+const LONGEST_WANTED = 100;
+
+/** Names that the wanted one is a misspelling of, then those of tools that do what it says, then the nearest others. */
+function meantNames(
+  wanted: string,
+  { cards, index }: Pick<Catalog, 'cards' | 'index'>,
+  isShown: (card: ToolCard) => boolean,
+): string[] {
+  const nearest = nearestNames(
+    wanted,
+    cards.filter(isShown).map(({ name }) => name),
+    MEANT,
+  );
+  const misspelt = nearest.filter((name) => isAlike(wanted, name));
+  const found = index.find(wanted.slice(0, LONGEST_WANTED), { limit: MEANT, includes: isShown });
+  return [...new Set([...misspelt, ...found.map(({ card }) => card.name), ...nearest])].slice(0, MEANT);
 }
 
 type ProcessKey = Pick<Announcement, 'service' | 'instance'>;
