@@ -20,11 +20,11 @@ const MAX_CONDITION_BYTES = 8192;
 export const HoldCondition = z
   .looseObject({
     amount: PositiveCredits.optional(),
-    agent: OrgId.optional(),
-    org: OrgId.optional(),
-    workspace: WorkspaceName.optional(),
+    agent: OrgId.optional().describe('Whose budget pays; with workspace, who draws on its pool.'),
+    org: OrgId.optional().describe('Organisation whose budget pays, instead of an agent.'),
+    workspace: WorkspaceName.optional().describe('Workspace whose pool pays, for the agent.'),
     type: z.string().min(1).max(100).optional(),
-    ttlMs: z.int().min(1).max(HOLD_TTL.maximumMs).optional(),
+    ttlMs: z.int().min(1).max(HOLD_TTL.maximumMs).optional().describe('How long it is held, in ms; default 5 minutes.'),
   })
   .refine((condition) => Buffer.byteLength(JSON.stringify(condition)) <= MAX_CONDITION_BYTES, {
     message: 'must be at most 8 KiB as JSON',
@@ -33,7 +33,7 @@ export const HoldCondition = z
     message: 'must be text without NUL or lone surrogates',
   })
   .refine(({ agent, org }) => agent === undefined || org === undefined, { message: 'names an agent and an org' })
-  .describe('What is held: with an amount and a payer it is reserved.');
+  .describe('What is held: an amount with agent or org is reserved; any other one, and own fields, are noted only.');
 export type HoldCondition = z.output<typeof HoldCondition>;
 
 /** JSON text shows a NUL and lone surrogates as escapes, which the database does not take. */

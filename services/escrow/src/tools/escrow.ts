@@ -88,13 +88,14 @@ const canSpend = defineTool({
 const hold = defineTool({
   name: 'escrow_hold',
   area: 'escrow',
-  description: 'Hold an amount until it is released or its time is over; without an amount it is a record only.',
+  description:
+    'Hold an amount of a budget or a pool until it is released or its time is over; without an amount, or who pays, it is a record only.',
   input: z.strictObject({ holdId: CallerHoldId, condition: HoldCondition.optional() }),
   output: z.strictObject({
     held: z.literal(true),
     holdId: z.string(),
     expiresAt: TimestampMs,
-    reserved: z.number(),
+    reserved: z.number().describe('0 = a record only.'),
   }),
   access: 'identified',
   effect: 'write',

@@ -555,7 +555,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Hold an amount until it is released or its time is over; without an amount it is a record only. */
+  /** Hold an amount of a budget or a pool until it is released or its time is over; without an amount, or who pays, it is a record only. */
   escrow_hold: {
     arguments: { holdId: string; condition?: { amount?: number | undefined; agent?: string | undefined; org?: string | undefined; workspace?: string | undefined; type?: string | undefined; ttlMs?: number | undefined } & Record<string, unknown> | undefined };
     result: { held: true; holdId: string; expiresAt: number; reserved: number };

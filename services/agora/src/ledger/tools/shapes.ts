@@ -31,7 +31,10 @@ const OWNER = /^(?:team|dept|org|agent|workspace):.{1,128}$/su;
 
 const ScopeWanted = z
   .strictObject({
-    owner: z.string().regex(OWNER, 'must be team:, dept:, org:, agent: or workspace: and an id'),
+    owner: z
+      .string()
+      .regex(OWNER, 'must be team:, dept:, org:, agent: or workspace: and an id')
+      .describe('team:<id>, dept:<id>, org:<id>, agent:<id> or workspace:<name>.'),
     visibility: z.enum(VISIBILITIES).optional().describe('public: everybody reads, members vote; default scope.'),
   })
   .describe('Who votes, and who reads; default: everybody.');
