@@ -79,5 +79,6 @@ export async function isPermitted(
 export async function assertPermitted(...asked: Parameters<typeof isPermitted>): Promise<void> {
   const [, , name] = asked;
   if (await isPermitted(...asked)) return;
-  throw new CallError('FORBIDDEN', `An operator, or the sudo scope ${name}, may do this; sudo_escalate asks for it.`);
+  // What a task was granted says nothing of the agent, so to ask for a scope of a task would lead nowhere.
+  throw new CallError('FORBIDDEN', `This is for operators, and for agents to whom sudo_grant gave the scope ${name}.`);
 }

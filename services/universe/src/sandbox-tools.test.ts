@@ -188,7 +188,9 @@ test('a fifth run of a family at once is refused in whatever workspace, one of s
 test('an agent needs the scope, for the network that of the host', async () => {
   const member = await callTool(platform.bus, 'habitat', 'agent_spawn', { name: 'ann', team: 'sandbox' });
   const ann = String(member.fields['agentId']);
-  for (const [tool] of EVALUATES) await expect(call(tool, { code: '1' }, as(ann))).rejects.toThrow('FORBIDDEN');
+  const denied = { code: 'FORBIDDEN', message: expect.stringContaining('sudo_grant gave the scope exec') };
+  for (const [tool] of EVALUATES)
+    await expect(call(tool, { code: '1' }, as(ann))).rejects.toMatchObject({ cause: denied });
   for (const [tool, named] of INVOKES)
     await expect(call(tool, { [named]: 'sum' }, as(ann))).rejects.toThrow('FORBIDDEN');
   for (const tool of FETCHES) await expect(call(tool, { url: `${HERE}/x` }, as(ann))).rejects.toThrow('FORBIDDEN');
