@@ -1099,7 +1099,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Takes the next work of a queue under a lease; whoever does not complete or fail it in time loses it to the next. */
+  /** Takes the next work of a queue, or the next task of the own inbox agent:<id>, under a lease; whoever does not complete or fail it in time loses it to the next. */
   stream_poll: {
     arguments: { stream: string; agentId?: string | undefined; ttl?: number | undefined; workspace?: string | undefined };
     result: { stream: string; work: { id: string; stream: string; seq: number; key: string | null; task: unknown; status: "pending" | "working" | "completed" | "dead"; attempts: number; availableAt: number; agentId: string | null; leaseExpiresAt: number | null; createdAt: number; closedAt?: number; result?: unknown; error?: unknown } | null; leaseToken?: string | null; leaseExpiresAt?: number; retryAfterMs?: number };

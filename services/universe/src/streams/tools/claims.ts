@@ -28,7 +28,7 @@ const poll = defineTool({
   name: 'stream_poll',
   area: 'stream',
   description:
-    'Takes the next work of a queue under a lease; whoever does not complete or fail it in time loses it to the next.',
+    'Takes the next work of a queue, or the next task of the own inbox agent:<id>, under a lease; whoever does not complete or fail it in time loses it to the next.',
   input: z.strictObject({
     stream: StreamName,
     agentId: IdentityId.optional().describe('As whom; default: the agent of the call.'),
