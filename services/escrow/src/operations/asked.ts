@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { sortedJson } from '@svc/contract/canonical.ts';
 import type { RefusalCode } from '@svc/contract/codes.ts';
-import { allow, type Decision, deny } from '@svc/contract/decision.ts';
+import { allow, type Decision, type Denial, deny } from '@svc/contract/decision.ts';
 import type { OperationOf } from '@svc/contract/operation.ts';
 import type { ESCROW, Payer as NamedPayer } from '@svc/contract/operations.escrow.ts';
 import type { Handlers, OperationContext } from '@svc/runtime/operations.ts';
@@ -52,7 +52,7 @@ export async function payerOf(
   if ('workspace' in payer) {
     const { known, confirmed, roles } = await rolesOf(deps, payer);
     if (!known || !(operator || roles.length > 0)) return deny('E_UNKNOWN_WORKSPACE', { reason: 'unknown_workspace' });
-    if (!confirmed && !operator && !isSink(payee)) return deny('E_POOL_EXCEEDED', POOL_OF_ITS_OWN);
+    if (!confirmed && !operator && !isSink(payee)) return notConfirmed();
     return allow({ account: poolOf(payer.workspace), member: payer.agent, opensWith: null });
   }
   const account = 'org' in payer ? payer.org : payer.agent;
@@ -60,7 +60,15 @@ export async function payerOf(
   return allow({ account, member: null, opensWith });
 }
 
-const POOL_OF_ITS_OWN = { reason: 'workspace_not_confirmed', available: 0, poolAvailable: 0 };
+function notConfirmed(): Denial<'E_POOL_EXCEEDED'> {
+  const details = { reason: 'workspace_not_confirmed', available: 0, poolAvailable: 0 };
+  const until = 'until an operator makes somebody admin there (svc_habitat_addRole)';
+  return deny(
+    'E_POOL_EXCEEDED',
+    details,
+    `The pool of a workspace that agents made for themselves pays nobody ${until}.`,
+  );
+}
 
 export function payeeOpensWith(payee: string, { deps, operator }: Asked): Promise<bigint> {
   return deps.accountOpening.ofPayee(payee, { operator, stamp: null });

@@ -268,6 +268,7 @@ describe('a pool that somebody opened for itself', () => {
       ok: false,
       code: 'E_POOL_EXCEEDED',
       details: { reason: 'workspace_not_confirmed', available: 0 },
+      message: expect.stringContaining('until an operator makes somebody admin there'),
     };
     expect(await market.hold(hold({ payer, payee, amount: 5 }), own)).toMatchObject(refused);
     expect(await market.debit({ payer, payee, amount: 5, ref: `own ${names}` }, own)).toMatchObject(refused);
