@@ -15,7 +15,7 @@ const SAME_THING = [
   'agent subagent worker bot',
   'available left remaining rest',
   'backup dump snapshot export',
-  'binary image photo kind png upload attachment',
+  'binary image photo png upload attachment',
   'branch fork',
   'brain repository repo',
   'budget money credit fund spend escrow limit pay payment cost',

@@ -2219,7 +2219,7 @@ export interface Tools {
     dress: { removed: false };
     callErrors: 'BRAIN_LOAD_FAIL' | 'UNAUTHORIZED' | 'FORBIDDEN' | 'RLS_DENIED' | 'VAF_PATH_BLOCKED' | 'E_ISLAND_WRITE_DENIED';
   };
-  /** Writes a file of any kind; the reply leaves when the bytes are durable. */
+  /** Writes a file of any kind, binary ones too; the reply leaves when the bytes are durable. */
   svc_storage_write: {
     arguments: { path: string; content: string; encoding?: "utf8" | "base64" | undefined; brain?: string | undefined; branch?: string | undefined; agentId?: string | undefined; fence?: number | undefined; ifMatch?: string | "none" | undefined };
     result: { written: true; path: string; hash: string; bytes: number; changed: boolean; created: boolean; brain: string; branch: string };

@@ -142,7 +142,7 @@ const listRecursive = defineTool({
 const write = defineTool({
   name: 'svc_storage_write',
   area: 'storage',
-  description: 'Writes a file of any kind; the reply leaves when the bytes are durable.',
+  description: 'Writes a file of any kind, binary ones too; the reply leaves when the bytes are durable.',
   input: z.strictObject({ path, content, encoding, ...brainAndBranch, ...leaseGuard, ...ifMatch }),
   output: z.strictObject({
     written: z.literal(true),
