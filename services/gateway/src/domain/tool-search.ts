@@ -1,7 +1,7 @@
 /** Lexical search over what tools are called and say of themselves: no model, the same answer everywhere. */
 import type { ToolCard } from '@svc/contract/tool.ts';
 import { isObject } from './call-form.ts';
-import { meaningsOf, wordsOf } from './tool-words.ts';
+import { askedWords, meaningsOf, wordsOf } from './tool-words.ts';
 
 interface ToolHit {
   readonly card: ToolCard;
@@ -49,7 +49,7 @@ export function createToolIndex(cards: readonly ToolCard[]): ToolIndex {
   const vocabulary = [...occurrences.keys()];
   return {
     find(query, { limit, area, includes }) {
-      const asked = [...new Set(wordsOf(query))].map((word) => wantedWords(word, vocabulary, rarity));
+      const asked = [...new Set(askedWords(query))].map((word) => wantedWords(word, vocabulary, rarity));
       const hits: ToolHit[] = [];
       for (const entry of entries) {
         if ((area !== undefined && entry.card.area !== area) || !includes(entry.card)) continue;

@@ -88,9 +88,19 @@ export function meaningsOf(stem: string): string[] {
   return [...(MEANINGS.get(stem) ?? [])].filter((other) => other !== stem);
 }
 
-/** Stems of a text in lower case, without words that tell nothing; names fall apart at underscores and capitals. */
+/** Stems of a text in lower case; names fall apart at underscores and capitals. */
 export function wordsOf(text: string): string[] {
+  return wholeWords(text).map(stemOf);
+}
+
+/** The same of what is asked, without words that tell nothing where others are left. */
+export function askedWords(query: string): string[] {
+  const words = wholeWords(query);
+  const telling = words.filter((word) => !FUNCTION_WORDS.has(word));
+  return (telling.length > 0 ? telling : words).map(stemOf);
+}
+
+function wholeWords(text: string): string[] {
   const spaced = text.replace(/([a-z0-9])([A-Z])/g, '$1 $2').toLowerCase();
-  const words = spaced.match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.filter((word) => !FUNCTION_WORDS.has(word)).map(stemOf);
+  return spaced.match(/[\p{L}\p{N}]+/gu) ?? [];
 }
