@@ -1,14 +1,14 @@
-/** The cache of a workspace as rows: what is past its time is not there, and what is soonest to expire makes room. */
+/** The cache of a workspace as rows: what is past its time is not there, by the clock of the database, and what is soonest to expire makes room. */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { ServiceStore, Unit } from '@svc/runtime/store.ts';
+import { epochMs, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
+import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { lockNames } from '../store/name-lock.ts';
 import { type Amount, CACHE_QUOTA } from './domain/quota.ts';
 import { mayReplace, mayWriteIn, type Member } from './domain/space.ts';
-import type { TimedCall } from './file-store.ts';
+import { IS_LIVE } from './file-store.ts';
 
 /** `expiresAt` in ms since the epoch. */
 interface Cached {
@@ -30,30 +30,27 @@ export class TmpCache {
     this.#store = store;
   }
 
-  async read({ workspace }: Pick<Member, 'workspace'>, key: string, now: number): Promise<Cached | null> {
+  async read({ workspace }: Pick<Member, 'workspace'>, key: string): Promise<Cached | null> {
     const [row] = await this.#store.client.$queryRawUnsafe<{ value: string; expiresAt: number }[]>(
       `SELECT value, ${epochMs('expires_at')} AS "expiresAt" FROM brain.tmp_cache
-       WHERE workspace = $1 AND key = $2 AND expires_at > ${timestampOf('$3')}`,
+       WHERE workspace = $1 AND key = $2 AND ${IS_LIVE}`,
       workspace,
       key,
-      now,
     );
     return row === undefined ? null : { value: JSON.parse(row.value) as unknown, expiresAt: row.expiresAt };
   }
 
   /** Until when it stays, ms since the epoch. Throws FORBIDDEN when another's value is not the member's to replace. */
-  set(call: TimedCall, member: Member, { key, value, ttlMs }: NewCached): Promise<Once<number, never>> {
+  set(call: ChangeCall, member: Member, { key, value, ttlMs }: NewCached): Promise<Once<number, never>> {
     const { workspace, actor, family } = member;
-    const expiresAt = call.now + ttlMs;
     const put = async ({ tx }: Unit): Promise<Decision<number, never>> => {
       // They go out together, and each sees what was there when the lock was had.
       const [, [present]] = await Promise.all([
         lockNames(tx, [`tmp cache of ${workspace}`]),
         tx.$queryRawUnsafe<{ by: string }[]>(
-          `SELECT "by" FROM brain.tmp_cache WHERE workspace = $1 AND key = $2 AND expires_at > ${timestampOf('$3')}`,
+          `SELECT "by" FROM brain.tmp_cache WHERE workspace = $1 AND key = $2 AND ${IS_LIVE}`,
           workspace,
           key,
-          call.now,
         ),
       ]);
       if (present !== undefined && !mayReplace(present, member))
@@ -61,35 +58,36 @@ export class TmpCache {
           'FORBIDDEN',
           'Somebody else keeps a value under that key; editors of the workspace may replace it.',
         );
-      await tx.$executeRawUnsafe(
+      const [kept] = await tx.$queryRawUnsafe<{ expiresAt: number }[]>(
         `INSERT INTO brain.tmp_cache (workspace, key, value, bytes, "by", family, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, ${timestampOf('$7')})
+         VALUES ($1, $2, $3, $4, $5, $6, ${NOW_AS_KEPT} + $7::float8 * interval '1 ms')
          ON CONFLICT (workspace, key) DO UPDATE SET value = excluded.value, bytes = excluded.bytes, "by" = excluded."by",
-           family = excluded.family, expires_at = excluded.expires_at`,
+           family = excluded.family, expires_at = excluded.expires_at
+         RETURNING ${epochMs('expires_at')} AS "expiresAt"`,
         workspace,
         key,
         value,
         Buffer.byteLength(value),
         actor,
         family,
-        expiresAt,
+        ttlMs,
       );
+      if (kept === undefined) throw new Error('a value was not kept');
       await makeRoom(tx, workspace, key);
-      return allow(expiresAt);
+      return allow(kept.expiresAt);
     };
     return this.#store.change(call, put, { readsFirst: true });
   }
 
   /** Everything that the workspace keeps. Throws FORBIDDEN to a member that may not write there. Returns how many. */
-  clear(call: TimedCall, member: Member): Promise<Once<number, never>> {
+  clear(call: ChangeCall, member: Member): Promise<Once<number, never>> {
     const { workspace, actor } = member;
     return this.#store.change(call, async ({ tx, emit }) => {
       if (!mayWriteIn(member)) throw new CallError('FORBIDDEN', 'This takes the role editor in the workspace.');
       const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
         `WITH gone AS (DELETE FROM brain.tmp_cache WHERE workspace = $1 RETURNING expires_at)
-         SELECT count(*) FILTER (WHERE expires_at > ${timestampOf('$2')})::int AS count FROM gone`,
+         SELECT count(*) FILTER (WHERE ${IS_LIVE})::int AS count FROM gone`,
         workspace,
-        call.now,
       );
       const { count } = row ?? { count: 0 };
       const parties = [`ws:${workspace}`];

@@ -1,4 +1,4 @@
-/** Temporary files as rows. What is past its time is not there any more, whether or not it has been swept. */
+/** Temporary files as rows. What is past its time, by the clock of the database, is not there any more, swept or not. */
 import { hash } from 'node:crypto';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision, deny } from '@svc/contract/decision.ts';
@@ -6,7 +6,7 @@ import { foldCase } from '@svc/contract/names.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { Position } from '@svc/runtime/paging.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW_AS_KEPT, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { confusedPath } from '../blocked-path.ts';
 import { lockNames } from '../store/name-lock.ts';
@@ -23,9 +23,6 @@ import {
   type Space,
   WORKSPACE_OWNS,
 } from './domain/space.ts';
-
-/** A call with the time it is judged by: ms since the epoch. */
-export type TimedCall = ChangeCall & { readonly now: number };
 
 /** `at` and `expiresAt` in ms since the epoch. */
 export interface ListedFile extends Held {
@@ -51,10 +48,11 @@ export interface NewFile {
 
 export type Stored = Pick<ListedFile, 'bytes' | 'hash' | 'expiresAt'>;
 
+export const IS_LIVE = 'expires_at > clock_timestamp()';
 const LISTED = `name, owner, "by", bytes, hash, ${epochMs('at')} AS at, ${epochMs('expires_at')} AS "expiresAt"`;
-/** `$1` workspace, `$2` space, `$3` owners whose files are seen, `$4` who looks, `$5` now. */
+/** `$1` workspace, `$2` space, `$3` owners whose files are seen, `$4` who looks. */
 const SEEN = `workspace = $1 AND space = $2 AND (owner = ANY($3::text[]) OR (space = 'yourStuff' AND "by" = $4))
-  AND expires_at > ${timestampOf('$5')}`;
+  AND ${IS_LIVE}`;
 /** No name holds a slash; equal names are told apart by whose they are. */
 const PLACE = `(name || '/' || owner) COLLATE "C"`;
 
@@ -73,21 +71,17 @@ export class TmpFiles {
   }
 
   /** Throws FORBIDDEN where another's file lies that the member may not replace, VAF_PATH_BLOCKED beside a like name. */
-  put(call: TimedCall, member: Member, file: NewFile): Promise<Once<Stored, 'E_QUOTA' | 'AGENT_NOT_FOUND'>> {
+  put(call: ChangeCall, member: Member, file: NewFile): Promise<Once<Stored, 'E_QUOTA' | 'AGENT_NOT_FOUND'>> {
     const { workspace, actor, family } = member;
     const { space, name, content, to } = file;
     const owner = ownerOf(space, member, to?.agent ?? null);
     const slot = slotOf(name);
-    const stored = {
-      bytes: Buffer.byteLength(content),
-      hash: hash('sha256', content, 'hex'),
-      expiresAt: call.now + file.ttlMs,
-    };
+    const said = { bytes: Buffer.byteLength(content), hash: hash('sha256', content, 'hex') };
     const put = async ({ tx, emit, lastly }: Unit): Promise<Decision<Stored, 'E_QUOTA' | 'AGENT_NOT_FOUND'>> => {
       if (to?.isKnown === false) return deny('AGENT_NOT_FOUND');
-      const key = { workspace, space, owner, slot, now: call.now };
+      const key = { workspace, space, owner, slot };
       // They go out together, and each sees what was there when the lock was had.
-      const [, present, use] = await Promise.all([
+      const [, present, { use, now }] = await Promise.all([
         lockNames(tx, [`tmp:${workspace}/${space}/${owner}`, ...(family === null ? [] : [`tmp of ${family}`])]),
         readPresent(tx, key),
         readUse(tx, key, family),
@@ -98,30 +92,29 @@ export class TmpFiles {
           'Somebody else put a file of that name there; editors of the workspace may replace it.',
         );
       if (present !== null && present.name !== name) throw confusedPath(name, present.name);
-      const room = decideRoom(use, stored.bytes);
+      const room = decideRoom(use, said.bytes);
       if (!room.ok) return room;
-      const { bytes, expiresAt } = stored;
-      const times = [call.now, expiresAt];
-      const values = [workspace, space, owner, slot, name, content, bytes, stored.hash, actor, family, ...times];
-      lastly({ sql: PUT, values });
+      const expiresAt = now + file.ttlMs;
+      const contents = [name, content, said.bytes, said.hash, actor, family];
+      lastly({ sql: PUT, values: [workspace, space, owner, slot, ...contents, now, expiresAt] });
       const parties = hearersOf(member, { owner, by: actor });
       emit({ name: 'tmp:put', payload: { workspace, space, name, by: actor, expiresAt, parties } });
-      return allow(stored);
+      return allow({ ...said, expiresAt });
     };
     return this.#store.change(call, put, { readsFirst: true });
   }
 
   /** Of several that the member sees under the name: what it was handed, then everybody's, then what it handed over last. */
-  async read(member: Member, space: Space, name: string, now: number): Promise<Decision<TmpFile, 'E_TMP_ABSENT'>> {
-    const file = await readSeen(this.#store.client, member, { space, name, now });
+  async read(member: Member, space: Space, name: string): Promise<Decision<TmpFile, 'E_TMP_ABSENT'>> {
+    const file = await readSeen(this.#store.client, member, { space, name });
     return file === null ? deny('E_TMP_ABSENT', { name, space }) : allow(file);
   }
 
   /** False when the member sees none of that name. Throws FORBIDDEN when it sees one that is not its to delete. */
-  delete(call: TimedCall, member: Member, space: Space, name: string): Promise<Once<boolean, never>> {
+  delete(call: ChangeCall, member: Member, space: Space, name: string): Promise<Once<boolean, never>> {
     const { workspace, actor } = member;
     return this.#store.change(call, async ({ tx, emit }) => {
-      const file = await readSeen(tx, member, { space, name, now: call.now }, 'FOR UPDATE');
+      const file = await readSeen(tx, member, { space, name }, 'FOR UPDATE');
       if (file === null) return allow(false);
       if (!mayDelete(file, member))
         throw new CallError(
@@ -144,37 +137,36 @@ export class TmpFiles {
   }
 
   /** In order of names; a row more than `limit` when there are more. */
-  list(member: Member, space: Space, { limit, after }: Position, now: number): Promise<ListedFile[]> {
+  list(member: Member, space: Space, { limit, after }: Position): Promise<ListedFile[]> {
     return this.#store.client.$queryRawUnsafe<ListedFile[]>(
-      `SELECT ${LISTED} FROM brain.tmp_files WHERE ${SEEN} AND ($6::text IS NULL OR ${PLACE} > $6)
-       ORDER BY ${PLACE} LIMIT $7`,
-      ...seenBy(member, space, now),
+      `SELECT ${LISTED} FROM brain.tmp_files WHERE ${SEEN} AND ($5::text IS NULL OR ${PLACE} > $5)
+       ORDER BY ${PLACE} LIMIT $6`,
+      ...seenBy(member, space),
       after,
       limit + 1,
     );
   }
 
-  async measure(member: Member, space: Space, now: number): Promise<Amount> {
+  async measure(member: Member, space: Space): Promise<Amount> {
     const [row] = await this.#store.client.$queryRawUnsafe<Amount[]>(
       `SELECT count(*)::int AS files, coalesce(sum(bytes), 0)::double precision AS bytes FROM brain.tmp_files WHERE ${SEEN}`,
-      ...seenBy(member, space, now),
+      ...seenBy(member, space),
     );
     return row ?? NOTHING;
   }
 
   /** What the member put into the space of all; whoever keeps the workspace clears everything. Returns how many. */
-  clear(call: TimedCall, member: Member, space: 'dropbox'): Promise<Once<number, never>> {
+  clear(call: ChangeCall, member: Member, space: 'dropbox'): Promise<Once<number, never>> {
     const { workspace, actor } = member;
     return this.#store.change(call, async ({ tx, emit }) => {
       const [row] = await tx.$queryRawUnsafe<{ count: number }[]>(
         `WITH gone AS (DELETE FROM brain.tmp_files WHERE workspace = $1 AND space = $2 AND ($3 OR "by" = $4)
            RETURNING expires_at)
-         SELECT count(*) FILTER (WHERE expires_at > ${timestampOf('$5')})::int AS count FROM gone`,
+         SELECT count(*) FILTER (WHERE ${IS_LIVE})::int AS count FROM gone`,
         workspace,
         space,
         isKeeper(member),
         actor,
-        call.now,
       );
       const { count } = row ?? { count: 0 };
       const parties = hearersOf(member, { owner: WORKSPACE_OWNS, by: actor });
@@ -191,8 +183,8 @@ function slotOf(name: string): string {
   return hash('sha256', foldCase(name), 'base64url');
 }
 
-function seenBy(member: Member, space: Space, now: number): unknown[] {
-  return [member.workspace, space, ownersSeen(space, member), member.actor, now];
+function seenBy(member: Member, space: Space): unknown[] {
+  return [member.workspace, space, ownersSeen(space, member), member.actor];
 }
 
 interface Slot {
@@ -200,63 +192,65 @@ interface Slot {
   readonly space: Space;
   readonly owner: string;
   readonly slot: string;
-  readonly now: number;
 }
 
 async function readPresent(tx: SqlClient, key: Slot): Promise<(Held & { readonly name: string }) | null> {
-  const { workspace, space, owner, slot, now } = key;
+  const { workspace, space, owner, slot } = key;
   const rows = await tx.$queryRawUnsafe<(Held & { name: string })[]>(
     `SELECT name, owner, "by" FROM brain.tmp_files
-     WHERE workspace = $1 AND space = $2 AND owner = $3 AND slot = $4 AND expires_at > ${timestampOf('$5')}`,
+     WHERE workspace = $1 AND space = $2 AND owner = $3 AND slot = $4 AND ${IS_LIVE}`,
     workspace,
     space,
     owner,
     slot,
-    now,
   );
   return rows[0] ?? null;
 }
 
-/** Without what lies in the slot. */
+/** Without what lies in the slot. `now`: the clock by which it is live, in ms since the epoch. */
 async function readUse(
   tx: SqlClient,
-  { workspace, space, owner, slot, now }: Slot,
+  { workspace, space, owner, slot }: Slot,
   family: string | null,
-): Promise<Use> {
+): Promise<{ readonly use: Use; readonly now: number }> {
   const isThere = 'workspace = $1 AND space = $2 AND owner = $3';
-  const rows = await tx.$queryRawUnsafe<(Amount & { readonly of: keyof Use })[]>(
-    `SELECT 'owner' AS of, count(*)::int AS files, coalesce(sum(bytes), 0)::double precision AS bytes
-     FROM brain.tmp_files WHERE ${isThere} AND slot <> $4 AND expires_at > ${timestampOf('$5')}
+  const amount = 'count(*)::int AS files, coalesce(sum(bytes), 0)::double precision AS bytes';
+  const rows = await tx.$queryRawUnsafe<(Amount & { readonly of: keyof Use; readonly now: number })[]>(
+    `SELECT 'owner' AS of, ${amount}, ${epochMs(NOW_AS_KEPT)} AS now
+     FROM brain.tmp_files WHERE ${isThere} AND slot <> $4 AND ${IS_LIVE}
      UNION ALL
-     SELECT 'family', count(*)::int, coalesce(sum(bytes), 0)::double precision
-     FROM brain.tmp_files WHERE family = $6 AND NOT (${isThere} AND slot = $4) AND expires_at > ${timestampOf('$5')}`,
+     SELECT 'family', ${amount}, ${epochMs(NOW_AS_KEPT)}
+     FROM brain.tmp_files WHERE family = $5 AND NOT (${isThere} AND slot = $4) AND ${IS_LIVE}`,
     workspace,
     space,
     owner,
     slot,
-    now,
     family,
   );
-  const useOf = (wanted: keyof Use): Amount => rows.find(({ of }) => of === wanted) ?? NOTHING;
-  return { owner: useOf('owner'), family: useOf('family') };
+  const rowOf = (wanted: keyof Use) => {
+    const row = rows.find(({ of }) => of === wanted);
+    if (row === undefined) throw new Error(`nothing was counted for ${wanted}`);
+    return row;
+  };
+  const owned = rowOf('owner');
+  return { use: { owner: owned, family: rowOf('family') }, now: owned.now };
 }
 
 interface Named {
   readonly space: Space;
   readonly name: string;
-  readonly now: number;
 }
 
 async function readSeen(
   client: SqlClient,
   member: Member,
-  { space, name, now }: Named,
+  { space, name }: Named,
   lock: 'FOR UPDATE' | '' = '',
 ): Promise<TmpFile | null> {
   const rows = await client.$queryRawUnsafe<TmpFile[]>(
-    `SELECT ${LISTED}, content FROM brain.tmp_files WHERE ${SEEN} AND slot = $6 AND name = $7
+    `SELECT ${LISTED}, content FROM brain.tmp_files WHERE ${SEEN} AND slot = $5 AND name = $6
      ORDER BY array_position($3::text[], owner), at DESC LIMIT 1 ${lock}`,
-    ...seenBy(member, space, now),
+    ...seenBy(member, space),
     slotOf(name),
     name,
   );

@@ -2,12 +2,11 @@
 import { allow } from '@svc/contract/decision.ts';
 import type { Ids } from '@svc/runtime/clock.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
-import type { ServiceStore } from '@svc/runtime/store.ts';
+import { epochMs, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
+import type { ChangeCall, ServiceStore } from '@svc/runtime/store.ts';
 import { lockNames } from '../store/name-lock.ts';
 import { STASHES_KEPT } from './domain/quota.ts';
 import { isKeeper, type Member } from './domain/space.ts';
-import type { TimedCall } from './file-store.ts';
 
 /** `at` in ms since the epoch. */
 interface StashEntry {
@@ -44,19 +43,20 @@ export class TmpStash {
   }
 
   /** `data`: JSON. Beyond so many the oldest goes. */
-  add(call: TimedCall, member: Member, data: string): Promise<Once<StashEntry, never>> {
+  add(call: ChangeCall, member: Member, data: string): Promise<Once<StashEntry, never>> {
     const { workspace, actor: by } = member;
     return this.#store.change(call, async ({ tx, emit }) => {
       await lockNames(tx, [`stash of ${workspace}`]);
       const id = this.#ids.next('sth');
-      await tx.$executeRawUnsafe(
-        `INSERT INTO brain.brain_stash (id, workspace, data, "by", at) VALUES ($1, $2, $3, $4, ${timestampOf('$5')})`,
+      const [added] = await tx.$queryRawUnsafe<{ at: number }[]>(
+        `INSERT INTO brain.brain_stash (id, workspace, data, "by", at) VALUES ($1, $2, $3, $4, ${NOW_AS_KEPT})
+         RETURNING ${epochMs('at')} AS at`,
         id,
         workspace,
         data,
         by,
-        call.now,
       );
+      if (added === undefined) throw new Error('nothing was laid aside');
       await tx.$executeRawUnsafe(
         `DELETE FROM brain.brain_stash WHERE workspace = $1 AND id <> $2 AND id IN (
            SELECT id FROM brain.brain_stash WHERE workspace = $1 ORDER BY id = $2 DESC, at DESC, id DESC OFFSET $3)`,
@@ -65,12 +65,12 @@ export class TmpStash {
         STASHES_KEPT,
       );
       emit({ name: 'tmp:put', payload: { workspace, space: 'stash', name: id, by, parties: [`ws:${workspace}`] } });
-      return allow({ id, by, at: call.now });
+      return allow({ id, by, at: added.at });
     });
   }
 
   /** The member's own; whoever keeps the workspace clears everything. Returns how many. */
-  clear(call: TimedCall, member: Member): Promise<Once<number, never>> {
+  clear(call: ChangeCall, member: Member): Promise<Once<number, never>> {
     const { workspace, actor: by } = member;
     return this.#store.change(call, async ({ tx, emit }) => {
       const count = await tx.$executeRawUnsafe(

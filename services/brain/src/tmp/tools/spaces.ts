@@ -259,9 +259,9 @@ const tmpList = defineTool({
   refuses: [],
   async handler({ space, ...input }, context) {
     if (space !== undefined) return listSpace(context, space, input);
-    const { deps, caller, now } = context;
+    const { deps, caller } = context;
     const member = memberOf(caller);
-    const measured = SPACES.map(async (one) => ({ space: one, ...(await deps.tmp.files.measure(member, one, now)) }));
+    const measured = SPACES.map(async (one) => ({ space: one, ...(await deps.tmp.files.measure(member, one)) }));
     return { spaces: await Promise.all(measured) };
   },
 });
