@@ -53,14 +53,13 @@ export function createContextStore({ client, change }: Pick<ServiceStore, 'clien
   return {
     /** It was built without being asked for. */
     note: (session: string, noted: Noted) => client.$executeRawUnsafe(NOTE, ...valuesOf(session, noted)),
-    /** The session asked for it, so its heartbeat goes on. `now`: ms since the epoch. */
-    noteAsked: (session: string, noted: Noted, now: number) =>
-      client.$executeRawUnsafe(NOTE_ASKED, ...valuesOf(session, noted), now),
+    /** The session asked for it, so its heartbeat goes on. */
+    noteAsked: (session: string, noted: Noted) => client.$executeRawUnsafe(NOTE_ASKED, ...valuesOf(session, noted)),
     /** As `noteAsked`; a repeat under the same key hears again whether it changed. */
-    noteRefreshed: (call: ChangeCall, session: string, noted: Noted, now: number): Promise<Once<Refreshed, never>> =>
+    noteRefreshed: (call: ChangeCall, session: string, noted: Noted): Promise<Once<Refreshed, never>> =>
       change(call, async ({ tx }) => {
         const last = await readLast(tx, session);
-        await tx.$executeRawUnsafe(NOTE_ASKED, ...valuesOf(session, noted), now);
+        await tx.$executeRawUnsafe(NOTE_ASKED, ...valuesOf(session, noted));
         const { hash, tokens, wish } = noted.built;
         return allow({ brain: wish.brain, hash, tokens, changed: hash !== last?.hash });
       }),
@@ -72,7 +71,7 @@ const NOTE = `INSERT INTO brain.brain_contexts AS c (session_key, built, hits, m
   VALUES ($1, $2::jsonb, $3::bigint, 1 - $3::bigint, clock_timestamp())
   ON CONFLICT (session_key) DO UPDATE SET built = excluded.built, hits = c.hits + excluded.hits,
     misses = c.misses + excluded.misses, built_at = excluded.built_at`;
-const NOTE_ASKED = `WITH touched AS (${touchOf('$1', '$4')}) ${NOTE}`;
+const NOTE_ASKED = `WITH touched AS (${touchOf('$1')}) ${NOTE}`;
 
 function valuesOf(session: string, { built, wasKnown }: Noted): [string, string, number] {
   return [session, JSON.stringify(built), wasKnown ? 1 : 0];

@@ -10,7 +10,7 @@ interface Clock {
 }
 
 export async function beatDue(deps: BrainDeps, clock: Clock): Promise<void> {
-  const due = await deps.contexts.heartbeats.takeDue(clock.now());
+  const due = await deps.contexts.heartbeats.takeDue();
   if (due.length === 0) return;
   const { stamp } = await deps.revision();
   for (const one of due) {
@@ -37,5 +37,5 @@ async function beat(
     const made = await buildContext(context, last.wish);
     if (made.ok) await contexts.store.note(session, made.value);
   }
-  await contexts.heartbeats.noteBeat(session, now);
+  await contexts.heartbeats.noteBeat(session);
 }

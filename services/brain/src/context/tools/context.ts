@@ -99,7 +99,7 @@ const build = defineTool({
 
 async function buildAsked(context: CallContext, wish: ContextWish, found?: Target): ReturnType<typeof buildContext> {
   const made = await buildContext(context, wish, found);
-  if (made.ok) await context.deps.contexts.store.noteAsked(context.caller.session, made.value, context.now);
+  if (made.ok) await context.deps.contexts.store.noteAsked(context.caller.session, made.value);
   return made;
 }
 
@@ -124,11 +124,11 @@ const refresh = defineTool({
   refuses: PRESENT_REFUSES,
   raises: READ_RAISES,
   async handler(_input, context) {
-    const { caller, deps, now } = context;
+    const { caller, deps } = context;
     const { store } = deps.contexts;
     const last = await store.last(caller.session);
     const built = context.take(present(await buildContext(context, last?.wish ?? (await defaultWish(context)))));
-    const outcome = await store.noteRefreshed(context, caller.session, built, now);
+    const outcome = await store.noteRefreshed(context, caller.session, built);
     return { refreshed: true as const, ...context.take(settled(context, outcome)) };
   },
 });

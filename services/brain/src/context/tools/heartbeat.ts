@@ -25,14 +25,14 @@ const heartbeat = defineTool({
   refuses: ['E_LIMIT'],
   example: { action: 'status' },
   async handler({ action: wanted }, context) {
-    const { caller, deps, now } = context;
+    const { caller, deps } = context;
     const { session, principal, subject, operator } = caller;
     const { heartbeats } = deps.contexts;
-    const wish = { session, principal, caller: { subject, operator }, now };
+    const wish = { session, principal, caller: { subject, operator } };
     const stop = () => heartbeats.stop(context, session);
     const found =
       wanted === 'status'
-        ? await heartbeats.touch(session, now)
+        ? await heartbeats.touch(session)
         : context.take(settled(context, await (wanted === 'start' ? heartbeats.start(context, wish) : stop())));
     const { beats = 0, lastBeatAt = null } = found ?? {};
     const running = wanted !== 'stop' && found !== null;
