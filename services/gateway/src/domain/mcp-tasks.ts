@@ -14,6 +14,7 @@ export interface TaskCall {
 export type TaskInputs = Readonly<Record<string, unknown>>;
 
 export interface TaskRecord {
+  /** Who began it: what its agent did without it, a token that is bound to a workspace is not told. */
   readonly principal: string;
   readonly status: TaskStatus;
   readonly statusMessage?: string;

@@ -39,7 +39,7 @@ export function createHandshake({ server, room, sessions, news }: HandshakeParts
     if (name === undefined) {
       throw new CallError('INVALID_REQUEST', `Send initialize first, or name the revision ${MODERN} in _meta.`);
     }
-    const session = await sessions.find(name, visit.identity.principal);
+    const session = await sessions.find(name, visit.identity.sessionOwner);
     if (session === null) throw new CallError('NOT_FOUND', 'There is no such session; send initialize again.');
     return { name, session };
   }
@@ -59,7 +59,7 @@ export function createHandshake({ server, room, sessions, news }: HandshakeParts
       if (typeof protocolVersion !== 'string')
         throw new McpError(INVALID_PARAMS, 'params.protocolVersion must be a string.');
       const revision = LEGACY.find((known) => known === protocolVersion) ?? LEGACY[0];
-      const name = await sessions.open({ principal: identity.principal, revision }, identity.bucket);
+      const name = await sessions.open({ principal: identity.sessionOwner, revision }, identity.bucket);
       const members = joined(
         `"protocolVersion":${JSON.stringify(revision)}`,
         `"capabilities":${JSON.stringify(room.capabilities.legacy)}`,

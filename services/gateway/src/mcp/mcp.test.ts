@@ -286,6 +286,8 @@ describe('the earlier era', () => {
       error: { data: { code: 'NOT_FOUND' } },
     });
     expect(await inSession(first, 'tools/list', {}, bearer(token))).toMatchObject({ status: 404 });
+    const bound = harness.registry.mint('a1', { bound: 'acme' });
+    expect(await inSession(foreign, 'tools/list', {}, bearer(bound))).toMatchObject({ status: 404 });
     const end = await fetch(address(), { method: 'DELETE', headers: { ...bearer(), 'mcp-session-id': first } });
     expect(end.status).toBe(204);
     expect(await inSession(first, 'tools/list')).toMatchObject({ status: 404 });

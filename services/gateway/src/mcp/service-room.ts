@@ -139,7 +139,7 @@ async function callAsTask({ prepare, tasks }: ServiceRoomParts, called: CalledTo
   if (prepared === null) return resultOf(preparing, asked);
   const task = {
     id,
-    principal: visit.identity.principal,
+    principal: visit.identity.sessionOwner,
     owner: visit.identity.bucket,
     requestId: exchange.requestId,
     call: { name, args, key, sessionName: exchange.sessionName ?? null },

@@ -5,6 +5,7 @@ import type { Shared } from '@svc/runtime/platform.ts';
 import { createShelf } from './shelf.ts';
 
 export interface McpSession {
+  /** Who opened it: a token that is bound to a workspace has sessions of its own. */
   readonly principal: string;
   /** The revision that was agreed on. */
   readonly revision: string;

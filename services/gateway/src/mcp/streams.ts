@@ -84,14 +84,14 @@ function keeping({ room, hub }: StreamParts, members: Set<StreamMember>): Keep {
 /** A message of a session goes to one stream: that which was opened last, at whichever gateway. */
 function following({ sessions, news, open, rightsOf }: StreamParts, keep: Keep): McpStreams['follow'] {
   return async (session, calling) => {
-    const { principal } = calling.visit.identity;
+    const { sessionOwner } = calling.visit.identity;
     const rights = await rightsOf(calling);
     const member = new StreamMember(open(calling), rights, ALL_LISTS, {});
     const stream = randomUUID();
     const isKnown = sessions.speakThrough(session, stream);
     const refresh = (): void => {
       isKnown
-        .then(() => sessions.find(session, principal))
+        .then(() => sessions.find(session, sessionOwner))
         .then(
           (now) => (now?.stream === stream ? member.want(now.resources) : member.leave()),
           // Not now; it is looked at again after a while.

@@ -30,5 +30,5 @@ function ofTask(answer: (id: string, asked: Asked) => Promise<Answered>): Answer
 }
 
 function principalOf({ visit }: Asked): { readonly principal: string } {
-  return { principal: visit.identity.principal };
+  return { principal: visit.identity.sessionOwner };
 }

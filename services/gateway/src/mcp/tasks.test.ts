@@ -122,8 +122,9 @@ describe('a task', () => {
     const [mine, theirs] = [harness.registry.mint('a1'), harness.registry.mint('a2')];
     const id = await taskId({ forMs: 1 }, { token: mine });
     const foreign = await get(id, { token: theirs });
+    const bound = await get(id, { token: harness.registry.mint('a1', { bound: 'acme' }) });
     const unknown = await get('0'.repeat(32), { token: theirs });
-    for (const { status, error } of [foreign, unknown]) {
+    for (const { status, error } of [foreign, bound, unknown]) {
       expect({ status, code: error?.code, data: error?.data }).toMatchObject({ status: 400, code: -32_602 });
     }
     for (const method of ['tasks/cancel', 'tasks/update'])

@@ -153,10 +153,10 @@ async function callTaskFixture(
   }
   const asking = tool.before?.(call) ?? null;
   if (asking !== null) return answered(asking);
-  const { principal, bucket } = visit.identity;
+  const { sessionOwner, bucket } = visit.identity;
   const started = await tasks.start({
     id: tasks.newId(),
-    principal,
+    principal: sessionOwner,
     owner: bucket,
     requestId: exchange.requestId,
     call: null,
