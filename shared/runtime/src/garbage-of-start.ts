@@ -18,7 +18,7 @@ interface Collection {
 }
 
 /** For the thread that has started: once, when it is idle. It stands still meanwhile, for some tenths of a second. */
-export function releaseGarbageWhenIdle(): void {
+export function releaseGarbageWhenIdle(lookEveryMs = LOOK_EVERY_MS): void {
   let before = performance.eventLoopUtilization();
   const looks = setInterval(() => {
     const now = performance.eventLoopUtilization();
@@ -27,12 +27,15 @@ export function releaseGarbageWhenIdle(): void {
     if (utilization > IDLE) return;
     clearInterval(looks);
     collect();
-  }, LOOK_EVERY_MS);
+  }, lookEveryMs);
   looks.unref();
 }
 
 function collect(): void {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as (collection: Collection) => void;
+  // The collection drops the shape of a kind of objects of which there is none. Node makes an object of one shape for each tick,
+  // and a place that has lost the only shape it knew makes them four times as slowly from then on.
+  process.nextTick(() => {});
   collectGarbage({ type: 'major', flavor: 'last-resort' });
 }
