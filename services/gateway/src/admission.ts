@@ -61,8 +61,8 @@ export function createAdmission(parts: AdmissionParts): Admission {
 
   function visitOf(exchange: HttpExchange, nobody: Nobody, what: 'call' | 'look'): Promise<Visit> {
     const { address, request, sessionName } = exchange;
-    const call = what === 'call' ? { call: { sessionName } } : {};
-    return identify(presentedIn(request.headers), { address, nobody, ...call });
+    const call = what === 'call' ? { sessionName } : undefined;
+    return identify(presentedIn(request.headers), { address, nobody, call });
   }
 
   return {

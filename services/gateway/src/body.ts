@@ -52,7 +52,8 @@ export function createBodies(stalledMs = STALLED_MS): Bodies {
       let taken = 0;
       /** Room is taken for what has come: whoever only says that much will come keeps it from nobody. */
       const grow = (size: number): void => {
-        const more = size <= SMALL_BODY_BYTES ? 0 : size - taken;
+        if (size <= SMALL_BODY_BYTES) return;
+        const more = size - taken;
         assertRoom(owner, more);
         for (const name of [ALL, owner]) held.add(name, more);
         taken += more;
@@ -60,7 +61,7 @@ export function createBodies(stalledMs = STALLED_MS): Bodies {
       try {
         return await collect(request, grow, stalledMs);
       } finally {
-        for (const name of [ALL, owner]) held.remove(name, taken);
+        if (taken > 0) for (const name of [ALL, owner]) held.remove(name, taken);
       }
     },
   };

@@ -24,7 +24,7 @@ export interface Arrival {
   readonly address: string;
   readonly nobody: Nobody;
   /** Of a call: the name of its session, or null. Absent = nothing is called, so the registry judges tokens alone. */
-  readonly call?: { readonly sessionName: string | undefined };
+  readonly call?: { readonly sessionName: string | undefined } | undefined;
 }
 
 /** What a door does with a caller who presents nothing to a node that has a key; `as-set` = as `mcp.requireKey` says. */

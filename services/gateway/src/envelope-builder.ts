@@ -1,7 +1,7 @@
 /** Turns a well-formed call into the envelope that the owning service obeys; nobody else builds one. */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { CallError } from '@svc/contract/codes.ts';
-import { type Envelope, encodeEnvelope, MAX_HOPS } from '@svc/contract/rpc.ts';
+import { encodeEnvelope, MAX_HOPS } from '@svc/contract/rpc.ts';
 import type { ToolCard } from '@svc/contract/tool.ts';
 import type { StatelessPlatform } from '@svc/runtime/platform.ts';
 import type { OutgoingCall } from './calls.ts';
@@ -71,32 +71,28 @@ export function createEnvelopeBuilder({
       args,
       subject,
       operator: identity.operator,
-      ...(identity.token === null ? {} : { token: identity.token.limits }),
-      ...(revision === null ? {} : { registry: revision.stamp }),
+      token: identity.token?.limits,
+      registry: revision?.stamp,
       principal: identity.principal,
       session,
       requestId: exchange.requestId,
       deadlineAt,
       door,
-      ...insideOf(exchange),
-      ...(traceparent === undefined ? {} : { traceparent }),
-      ...(idempotencyKey !== undefined && card.effect !== 'read' ? { idempotencyKey } : {}),
+      hops: hopsOf(exchange),
+      only: exchange.within?.only,
+      traceparent,
+      idempotencyKey: card.effect === 'read' ? undefined : idempotencyKey,
     });
     return { payload, deadlineAt, isKeyed: idempotencyKey !== undefined };
   };
 }
 
 /** Another node says how many it came through; saying more than is true only takes from oneself. */
-function insideOf({ within, request }: CallSource): Pick<Envelope, 'hops' | 'only'> {
-  if (within === undefined) return hopsIn(request.headers);
-  const { hops, only } = within;
-  return only === undefined ? { hops } : { hops, only };
-}
-
-function hopsIn(headers: IncomingHttpHeaders): Pick<Envelope, 'hops'> {
-  const header = headerText(headers, 'x-svc-hops');
-  if (header === undefined || header === '0') return {};
-  if (/^[1-9]\d{0,2}$/.test(header)) return { hops: Math.min(Number(header), MAX_HOPS) };
+function hopsOf({ within, request }: CallSource): number | undefined {
+  if (within !== undefined) return within.hops;
+  const header = headerText(request.headers, 'x-svc-hops');
+  if (header === undefined || header === '0') return undefined;
+  if (/^[1-9]\d{0,2}$/.test(header)) return Math.min(Number(header), MAX_HOPS);
   throw new CallError('INVALID_REQUEST', 'x-svc-hops must be a whole number.');
 }
 

@@ -55,7 +55,7 @@ function keepUnsent(server: Server): void {
   server.on('request', ({ socket }, reply) => {
     if (!open.has(socket)) return;
     open.set(socket, reply);
-    reply.once('close', () => open.get(socket) === reply && open.set(socket, null));
+    reply.on('close', () => open.get(socket) === reply && open.set(socket, null));
   });
   const closeIdle = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {

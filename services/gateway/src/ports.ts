@@ -34,7 +34,7 @@ export interface Ports {
   readonly policiesOf: PolicyCache;
   readonly settings: Settings;
   /** What has to be known of set profiles to tell what the named one is; null = no profile. */
-  profilesFor(name: string | null | undefined, under: UnderStamp): Promise<SetProfiles>;
+  profilesFor(name: string | null | undefined, under: UnderStamp): SetProfiles | Promise<SetProfiles>;
   close(): void;
 }
 
@@ -81,16 +81,16 @@ export function createPorts(
   return {
     ...revisions(registry, platform),
     tokens,
-    tokenStands: (tokenId, stamp) => standing.get(tokenId, stamp),
+    tokenStands: async (tokenId, stamp) => standing.get(tokenId, stamp),
     async agentContext(agentId, workspace, stamp) {
       return IdentityId.safeParse(agentId).success ? agents.get({ agentId, workspace }, stamp) : NO_AGENT;
     },
     isWorkspace: async (name, stamp) => name === DEFAULT_WORKSPACE || workspaces.get(name, stamp),
     policiesOf: createPolicyCache(registry),
     settings,
-    async profilesFor(name, under) {
+    profilesFor(name, under) {
       if (name === null || name === undefined || isBuiltIn(name)) return NO_PROFILES;
-      return settings.readGroup('profiles', await under());
+      return under().then((stamp) => settings.readGroup('profiles', stamp));
     },
     close: tokens.close,
   };

@@ -21,8 +21,8 @@ export interface Judged {
   readonly quarantined: boolean;
 }
 
-/** Throws SERVICE_UNAVAILABLE when somebody is named whom only the registry could confirm. */
-export async function subjectOf(ports: Ports, appearance: Appearance): Promise<Judged> {
+/** At once, unless somebody is named whom only the registry could confirm. Throws SERVICE_UNAVAILABLE. */
+export function subjectOf(ports: Ports, appearance: Appearance): Judged | Promise<Judged> {
   const { identity, revision, args, agentId } = appearance;
   const current = revision?.current ?? null;
   const declared = declaredIn(args);
@@ -31,20 +31,25 @@ export async function subjectOf(ports: Ports, appearance: Appearance): Promise<J
   }
   if (!identity.operator) return free(anonymousIn(current));
   const userCtx = declared === undefined ? null : UserCtx.safeParse(declared);
-  if (userCtx?.success === true) return free(await declaredSubject(ports, userCtx.data, revision));
+  if (userCtx?.success === true) return declaredSubject(ports, userCtx.data, revision);
   if (agentId === undefined) return free(anonymousIn(current));
-  const context = await ports.agentContext(agentId, current, known(revision).stamp);
-  return { subject: agentSubject(context) ?? anonymousIn(current), quarantined: context.quarantined };
+  return workingFor(ports, agentId, revision);
 }
 
 function free(subject: Subject): Judged {
   return { subject, quarantined: false };
 }
 
-async function declaredSubject(ports: Ports, subject: Subject, revision: Revision | null): Promise<Subject> {
-  if (subject.workspace === undefined) return subject;
+async function declaredSubject(ports: Ports, subject: Subject, revision: Revision | null): Promise<Judged> {
+  if (subject.workspace === undefined) return free(subject);
   const isWorkspace = await ports.isWorkspace(subject.workspace, known(revision).stamp);
-  return isWorkspace ? subject : { ...subject, unknownWorkspace: true };
+  return free(isWorkspace ? subject : { ...subject, unknownWorkspace: true });
+}
+
+async function workingFor(ports: Ports, agentId: string, revision: Revision | null): Promise<Judged> {
+  const { stamp, current } = known(revision);
+  const context = await ports.agentContext(agentId, current, stamp);
+  return { subject: agentSubject(context) ?? anonymousIn(current), quarantined: context.quarantined };
 }
 
 /** Rebuilt by the registry, but vouched for by an operator and not by a token. */

@@ -82,7 +82,7 @@ export function createPrepareCall({ directory, ports, buildEnvelope, sendCall }:
 }
 
 export function callWith(prepare: PrepareCall): CallTool {
-  return async (called, calling) => (await prepare(called, calling)).send();
+  return async (called, calling) => await (await prepare(called, calling)).send();
 }
 
 function unknownTool(directory: ServiceDirectory, name: string, isShown: ToolPredicate): CallError {

@@ -83,12 +83,14 @@ class LocalBus implements Bus {
     return false;
   }
 
-  async request(subject: string, payload: string, { deadlineAt }: RequestOptions): Promise<string> {
-    const route = this.#routeFor(subject, payload);
-    if (route.all.length === 0 && route.groups.length === 0) {
-      throw new BusError('NO_RESPONDERS', `nobody answers ${subject}`);
-    }
-    return this.#pending.open({ subject, deadlineAt }, (callId) => this.#deliver(route, subject, payload, callId));
+  request(subject: string, payload: string, { deadlineAt }: RequestOptions): Promise<string> {
+    return this.#pending.open({ subject, deadlineAt }, (callId) => {
+      const route = this.#routeFor(subject, payload);
+      if (route.all.length === 0 && route.groups.length === 0) {
+        throw new BusError('NO_RESPONDERS', `nobody answers ${subject}`);
+      }
+      this.#deliver(route, subject, payload, callId);
+    });
   }
 
   publish(subject: string, payload: string): void {

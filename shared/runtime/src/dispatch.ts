@@ -108,7 +108,8 @@ async function perform<Deps>(
   assertStaticAccess(tool, caller);
   const input = parse(envelope.args);
   if (envelope.only === 'arguments') return 'null';
-  await assertWorkspaceRole(tool, input, caller, holdsRole);
+  if (tool.access.startsWith(WORKSPACE_ACCESS) && !caller.operator)
+    await assertWorkspaceRole(tool, input, caller, holdsRole);
   state.scope = idempotencyScope(tool, envelope, input);
   const context: AnyContext<Deps> = {
     deps,
@@ -128,10 +129,10 @@ async function perform<Deps>(
 }
 
 function callerOf(envelope: Envelope): Caller {
-  const { subject, operator, token = null, registry = null, hops, ...call } = envelope;
-  const { principal, session, requestId, deadlineAt } = call;
-  const caller = { subject, operator: operator && token === null, token, registry, principal, session };
-  return { ...caller, requestId, deadlineAt, ...(hops === undefined ? {} : { hops }) };
+  const { subject, token = null, registry = null, principal, session, requestId, deadlineAt, hops } = envelope;
+  const operator = envelope.operator && token === null;
+  const caller = { subject, operator, token, registry, principal, session, requestId, deadlineAt };
+  return hops === undefined ? caller : { ...caller, hops };
 }
 
 /** The door judged this already; a service does not rely on it. */
@@ -149,7 +150,6 @@ async function assertWorkspaceRole<Deps>(
   caller: Caller,
   holdsRole: HoldsRole | undefined,
 ): Promise<void> {
-  if (!tool.access.startsWith(WORKSPACE_ACCESS) || caller.operator) return;
   const role = tool.access.slice(WORKSPACE_ACCESS.length) as Role;
   const workspace = tool.workspaceOf?.(input as never, caller) ?? workspaceIn(input, caller);
   if (holdsRole === undefined || !(await holdsRole(caller, workspace, role)))
@@ -185,14 +185,23 @@ function take<Value>(decision: Decision<Value, RefusalCode>, shown: Record<strin
 }
 
 /** Of a keyed call what was told first, whatever would be told now. Secrets are kept nowhere, so those replies are made again. */
-async function told<Deps>(
+function told<Deps>(
   { secrets }: Tool<Deps>,
-  reply: KeptReply,
+  { body, refusal }: KeptReply,
   { scope, replayed }: CallState,
   replies: KeptReplies | undefined,
-): Promise<string> {
+): string | Promise<string> {
   if (scope === null || replies === undefined || secrets.length > 0)
-    return encodeReply({ ok: true, ...reply, replayed });
+    return encodeReply({ ok: true, body, refusal, replayed });
+  return toldFirst({ body, refusal }, scope, replayed, replies);
+}
+
+async function toldFirst(
+  reply: KeptReply,
+  scope: IdempotencyScope,
+  replayed: boolean,
+  replies: KeptReplies,
+): Promise<string> {
   // A refusal may be of something that was there when the key was used first; of one of the disk nothing is asked of it.
   const mayBeKnown = replayed || (reply.refusal !== null && reply.refusal !== 'E_STATE_WRITE');
   const first = mayBeKnown ? await replies.find(scope).catch(() => null) : null;

@@ -59,7 +59,7 @@ describe('a stamped cache', () => {
 
   test('lets callers at the same time share a reading, by key', async () => {
     const { cache, begun } = slowReadings();
-    const asked = Array.from({ length: 50 }, (_, index) => cache.get({ id: index % 2 === 0 ? 'a' : 'b' }, at(1)));
+    const asked = Array.from({ length: 50 }, async (_, index) => cache.get({ id: index % 2 === 0 ? 'a' : 'b' }, at(1)));
     for (const { end } of begun) end();
     expect(new Set(await Promise.all(asked))).toEqual(new Set([1]));
     expect(begun.map(({ key }) => key)).toEqual(['a', 'b']);

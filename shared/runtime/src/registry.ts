@@ -82,8 +82,8 @@ function createRevisions(
 
 /** A memory of answers, each used only while the part of the stamp it hangs on is the one it was read under. */
 interface StampedCache<Value, Source = string> {
-  /** Callers at the same time share a reading. Throws what `read` throws. */
-  get(source: Source, stamp: RegistryStamp): Promise<Value>;
+  /** At once what is known; callers at the same time share a reading. Rejects with what `read` throws. */
+  get(source: Source, stamp: RegistryStamp): Value | Promise<Value>;
 }
 
 interface StampedCacheOptions<Value, Source = string> {
@@ -127,16 +127,20 @@ export function createStampedCache<Value, Source = string>({
     return answer;
   }
 
+  async function readUnder(least: number, key: string, source: Source): Promise<Value> {
+    for (let attempt = 0; attempt < MAX_READINGS; attempt += 1) {
+      const answer = await reading(key, source);
+      if (answer.under >= least) return answer.value;
+    }
+    throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 1000 });
+  }
+
   return {
-    async get(source, stamp) {
+    get(source, stamp) {
+      const under = stamp[hangsOn];
       const key = keyOf(source);
       const known = kept.get(key);
-      if (known?.under === stamp[hangsOn]) return known.value;
-      for (let attempt = 0; attempt < MAX_READINGS; attempt += 1) {
-        const answer = await reading(key, source);
-        if (answer.under >= stamp[hangsOn]) return answer.value;
-      }
-      throw new CallError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: 1000 });
+      return known?.under === under ? known.value : readUnder(under, key, source);
     },
   };
 }

@@ -48,9 +48,10 @@ export function createSettings(parts: SettingsParts): Settings {
   const { current, lastOf } = createSnapshots(parts);
 
   /** A registry that is away must not stop whoever can go on with what it knew. */
-  async function known(declared: DeclaredKey, stamp: RegistryStamp | null): Promise<Snapshot> {
+  function known(declared: DeclaredKey, stamp: RegistryStamp | null): Snapshot | Promise<Snapshot> {
     if (stamp === null) return lastOf(declared);
-    return current(stamp).catch(() => lastOf(declared));
+    const snapshot = current(stamp);
+    return snapshot instanceof Promise ? snapshot.catch(() => lastOf(declared)) : snapshot;
   }
 
   return {
@@ -74,6 +75,7 @@ export function createSettings(parts: SettingsParts): Settings {
 function createSnapshots({ config, registry }: SettingsParts) {
   let last = snapshotOf({}, config.fixed);
   let withoutStored = last;
+  const remember = (snapshot: Snapshot): Snapshot => (last = snapshot);
   const snapshots = createStampedCache<Snapshot>({
     hangsOn: 'settings',
     max: 1,
@@ -86,10 +88,10 @@ function createSnapshots({ config, registry }: SettingsParts) {
     },
   });
   return {
-    /** Throws SERVICE_UNAVAILABLE. */
-    async current(stamp: RegistryStamp): Promise<Snapshot> {
-      last = await snapshots.get(ALL, stamp);
-      return last;
+    /** Rejects with SERVICE_UNAVAILABLE. */
+    current(stamp: RegistryStamp): Snapshot | Promise<Snapshot> {
+      const snapshot = snapshots.get(ALL, stamp);
+      return snapshot instanceof Promise ? snapshot.then(remember) : remember(snapshot);
     },
     lastOf: (declared: DeclaredKey): Snapshot =>
       SETTINGS[declared].whenUnknown === 'last-known' ? last : withoutStored,
