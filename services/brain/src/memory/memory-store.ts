@@ -1,4 +1,7 @@
-/** Values under keys, by workspace. What is past its time is never shown; its row goes with the next sweep. */
+/**
+ * Values under keys, by workspace. What is past its time, by the clock of the database, is never shown; its row goes with
+ * the next sweep.
+ */
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import type { Clock } from '@svc/runtime/clock.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
@@ -8,12 +11,13 @@ import type { NewEvent } from '@svc/runtime/outbox.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { giveRoomBack, takeRoom } from '../store/usage.ts';
 import { storedKey } from './domain/key.ts';
-import { decideStates, isLive, type Kept, type KeyedWish, MEMORY_LIMITS, type StateWish } from './domain/state.ts';
+import { decideStates, type Kept, type KeyedWish, MEMORY_LIMITS, type StateWish } from './domain/state.ts';
 import {
-  AT_MS,
   deleteValues,
   insertValues,
+  IS_LIVE,
   lockValues,
+  readNow,
   readUse,
   readValue,
   updateOf,
@@ -38,9 +42,6 @@ interface ClearWish {
   readonly by: string;
 }
 
-/** A call whose time decides what has expired. */
-export type TimedCall = ChangeCall & { readonly now: number };
-
 export type MemoryStore = ReturnType<typeof createMemoryStore>;
 
 export function createMemoryStore(
@@ -54,19 +55,16 @@ export function createMemoryStore(
     readsFirst: true,
   });
   return {
-    state: (call: TimedCall, wish: NewValue): Promise<Once<Kept, 'E_CONFLICT' | 'E_QUOTA'>> => {
+    state: (call: ChangeCall, wish: NewValue): Promise<Once<Kept, 'E_CONFLICT' | 'E_QUOTA'>> => {
       const { ifVersion, ttlMs } = wish;
-      return together(call, { key: storedKey(wish.workspace, wish.key), now: call.now, ifVersion, ttlMs, wish });
+      return together(call, { key: storedKey(wish.workspace, wish.key), ifVersion, ttlMs, wish });
     },
     /** Null when there is none, or no more. */
-    async recall({ workspace, key }: MemoryPlace, now: number) {
-      const kept = await readValue(client, storedKey(workspace, key));
-      return kept !== null && isLive(kept, now) ? kept : null;
-    },
+    recall: ({ workspace, key }: MemoryPlace) => readValue(client, storedKey(workspace, key)),
     /** Answers how many there were. */
-    clear: (call: TimedCall, wish: ClearWish): Promise<Once<number, never>> =>
-      change(call, (unit) => clear(unit, wish, call.now)),
-    use: (workspace: string | null, now: number) => readUse(client, workspace, now),
+    clear: (call: ChangeCall, wish: ClearWish): Promise<Once<number, never>> =>
+      change(call, (unit) => clear(unit, wish)),
+    use: (workspace: string | null) => readUse(client, workspace),
   };
 }
 
@@ -81,10 +79,10 @@ async function stateAll(
   wishes: readonly StoredWish[],
 ): Promise<readonly Decision<Kept, 'E_CONFLICT' | 'E_QUOTA'>[]> {
   const workspace = workspaceColumn(wishes[0]?.wish.workspace ?? null);
-  const { found, made } = await takePlaces(tx, workspace, wishes);
-  const beyond = await withoutRoom(tx, { workspace, now: Math.max(...wishes.map((wish) => wish.now)), found, made });
+  const { found, made, now } = await takePlaces(tx, workspace, wishes);
+  const beyond = await withoutRoom(tx, { workspace, found, made });
   const quota = deny('E_QUOTA', { limit: MEMORY_LIMITS.keys });
-  const { decisions, kept } = decideStates(found, wishes, (key) => (beyond.has(key) ? quota : null));
+  const { decisions, kept } = decideStates(found, wishes, now, (key) => (beyond.has(key) ? quota : null));
   const changed = writtenOf(kept).filter(({ key }) => found.has(key));
   if (changed.length > 0) lastly(updateOf(changed));
   for (const [index, { wish }] of wishes.entries()) if (decisions[index]?.ok === true) emit(stated(wish));
@@ -102,12 +100,13 @@ function writtenOf(kept: ReturnType<typeof decideStates<StoredWish>>['kept']): W
 
 /** `found`: those that were there, held until the end. `made`: new ones, in the order of the wishes, already as they will be. */
 async function takePlaces(tx: SqlClient, workspace: string, wishes: readonly StoredWish[]) {
-  const found = await lockValues(tx, [...new Set(wishes.map(({ key }) => key))]);
+  // They go out together, and the clock is read when the rows are there.
+  const [found, now] = await Promise.all([lockValues(tx, [...new Set(wishes.map(({ key }) => key))]), readNow(tx)]);
   const made = new Set<string>();
   for (;;) {
     const missing = wishes.filter(({ key }) => !found.has(key) && !made.has(key));
-    const written = writtenOf(decideStates(found, missing).kept);
-    if (written.length === 0) return { found, made };
+    const written = writtenOf(decideStates(found, missing, now).kept);
+    if (written.length === 0) return { found, made, now };
     const inserted = await insertValues(tx, workspace, written);
     // A twin in another process may have made one meanwhile; then it is judged again on that.
     const lost = written.flatMap(({ key }) => (inserted.has(key) ? made.add(key) && [] : [key]));
@@ -117,7 +116,6 @@ async function takePlaces(tx: SqlClient, workspace: string, wishes: readonly Sto
 
 interface Places {
   readonly workspace: string;
-  readonly now: number;
   readonly found: ReadonlyMap<string, Kept>;
   readonly made: ReadonlySet<string>;
 }
@@ -144,14 +142,13 @@ function takeKeys(tx: SqlClient, workspace: string, items: number): Promise<bool
 }
 
 /** What is past its time makes room, except for what is being written. */
-async function sweepOthers(tx: SqlClient, { workspace, now, found, made }: Places): Promise<void> {
+async function sweepOthers(tx: SqlClient, { workspace, found, made }: Places): Promise<void> {
   // Rows that others hold are theirs to count: waiting for them, with the count in hand, would be a circle.
   const items = await tx.$executeRawUnsafe(
     `DELETE FROM brain.brain_memory WHERE key IN (
-       SELECT key FROM brain.brain_memory WHERE workspace = $1 AND expires_at <= ${AT_MS('$2')} AND key <> ALL($3::text[])
+       SELECT key FROM brain.brain_memory WHERE workspace = $1 AND expires_at <= clock_timestamp() AND key <> ALL($2::text[])
        FOR UPDATE SKIP LOCKED)`,
     workspace,
-    now,
     [...found.keys(), ...made],
   );
   await giveRoomBack(tx, { kind: 'memory', scope: workspace }, { items, bytes: 0 });
@@ -164,14 +161,12 @@ function stated({ key, workspace, by }: NewValue): NewEvent {
 async function clear(
   { tx, emit }: Pick<Unit, 'tx' | 'emit'>,
   { workspace, by }: ClearWish,
-  now: number,
 ): Promise<Decision<number, never>> {
   const column = workspaceColumn(workspace);
   const rows = await tx.$queryRawUnsafe<{ live: boolean }[]>(
     `DELETE FROM brain.brain_memory WHERE workspace = $1
-     RETURNING expires_at IS NULL OR expires_at > ${AT_MS('$2')} AS live`,
+     RETURNING ${IS_LIVE} AS live`,
     column,
-    now,
   );
   if (rows.length === 0) return allow(0);
   await giveRoomBack(tx, { kind: 'memory', scope: column }, { items: rows.length, bytes: 0 });

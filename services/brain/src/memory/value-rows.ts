@@ -1,5 +1,6 @@
 /** Rows of values under keys. Many are read and written in one statement, which locks them in the order of their keys. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { epochMs, NOW_AS_KEPT, timestampOf } from '@svc/runtime/sql-time.ts';
 import type { Statement } from '@svc/runtime/transaction.ts';
 import type { Kept } from './domain/state.ts';
 
@@ -26,8 +27,8 @@ export interface WrittenValue {
   readonly by: string;
 }
 
-const EXPIRES_MS = '(extract(epoch from expires_at) * 1000)::double precision AS "expiresAt"';
-export const AT_MS = (parameter: string): string => `to_timestamp(${parameter}::double precision / 1000)`;
+const EXPIRES_MS = `${epochMs('expires_at')} AS "expiresAt"`;
+export const IS_LIVE = '(expires_at IS NULL OR expires_at > clock_timestamp())';
 
 interface Row {
   readonly version: bigint;
@@ -38,10 +39,18 @@ function keptOf({ version, expiresAt }: Row): Kept {
   return { version: Number(version), expiresAt: expiresAt === null ? null : Math.round(expiresAt) };
 }
 
+/** Null when there is none, or it is past its time. */
 export async function readValue(client: SqlClient, key: string): Promise<KeptValue | null> {
-  const sql = `SELECT version, ${EXPIRES_MS}, value FROM brain.brain_memory WHERE key = $1`;
+  const sql = `SELECT version, ${EXPIRES_MS}, value FROM brain.brain_memory WHERE key = $1 AND ${IS_LIVE}`;
   const [row] = await client.$queryRawUnsafe<(Row & { value: string })[]>(sql, key);
   return row === undefined ? null : { ...keptOf(row), value: row.value };
+}
+
+/** Milliseconds since the epoch. */
+export async function readNow(client: SqlClient): Promise<number> {
+  const [row] = await client.$queryRawUnsafe<{ now: number }[]>(`SELECT ${epochMs(NOW_AS_KEPT)} AS now`);
+  if (row === undefined) throw new Error('the database tells no time');
+  return row.now;
 }
 
 /** Those that are there, by key. */
@@ -72,7 +81,7 @@ export async function insertValues(
 ): Promise<Set<string>> {
   const rows = await tx.$queryRawUnsafe<{ key: string }[]>(
     `INSERT INTO brain.brain_memory (key, workspace, value, version, expires_at, by, at)
-     SELECT key, $6, value, version, ${AT_MS('expires')}, by, clock_timestamp() FROM ${WRITTEN} ORDER BY key
+     SELECT key, $6, value, version, ${timestampOf('expires')}, by, clock_timestamp() FROM ${WRITTEN} ORDER BY key
      ON CONFLICT DO NOTHING RETURNING key`,
     ...columnsOf(values),
     workspace,
@@ -82,7 +91,7 @@ export async function insertValues(
 
 export function updateOf(values: readonly WrittenValue[]): Statement {
   const sql = `UPDATE brain.brain_memory AS kept SET value = written.value, version = written.version,
-      expires_at = ${AT_MS('written.expires')}, by = written.by, at = clock_timestamp()
+      expires_at = ${timestampOf('written.expires')}, by = written.by, at = clock_timestamp()
     FROM ${WRITTEN} WHERE kept.key = written.key`;
   return { sql, values: columnsOf(values) };
 }
@@ -96,13 +105,12 @@ export function workspaceColumn(workspace: string | null): string {
   return workspace ?? '';
 }
 
-export async function readUse(client: SqlClient, workspace: string | null, now: number): Promise<MemoryUse> {
+export async function readUse(client: SqlClient, workspace: string | null): Promise<MemoryUse> {
   const [row] = await client.$queryRawUnsafe<MemoryUse[]>(
     `SELECT count(*)::int AS keys, coalesce(sum(octet_length(value)), 0)::double precision AS bytes,
        count(expires_at)::int AS expiring
-     FROM brain.brain_memory WHERE workspace = $1 AND (expires_at IS NULL OR expires_at > ${AT_MS('$2')})`,
+     FROM brain.brain_memory WHERE workspace = $1 AND ${IS_LIVE}`,
     workspaceColumn(workspace),
-    now,
   );
   return row ?? { keys: 0, bytes: 0, expiring: 0 };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { keyProblem, MemoryKey, storedKey } from './key.ts';
-import { decideState, isLive } from './state.ts';
+import { decideState } from './state.ts';
 
 it('puts the workspace and its length in front of a key', () => {
   expect(storedKey('acme', 'k')).toBe('ws4.acme.k');
@@ -47,10 +47,4 @@ it('stores only over the version that was expected', () => {
   expect(decideState(three, { ifVersion: 0, ttlMs: null }, 0)).toMatchObject({ ok: false });
   expect(decideState(null, { ifVersion: 0, ttlMs: null }, 0)).toMatchObject({ ok: true });
   expect(decideState({ version: 3, expiresAt: 5 }, { ifVersion: 0, ttlMs: null }, 5)).toMatchObject({ ok: true });
-});
-
-it('ends a value exactly at its time', () => {
-  expect(isLive({ version: 1, expiresAt: 50 }, 49)).toBe(true);
-  expect(isLive({ version: 1, expiresAt: 50 }, 50)).toBe(false);
-  expect(isLive({ version: 1, expiresAt: null }, Number.MAX_SAFE_INTEGER)).toBe(true);
 });

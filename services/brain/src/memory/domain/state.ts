@@ -17,7 +17,7 @@ export interface StateWish {
 }
 
 /** What is past its time is not there, whether or not its row is. */
-export function isLive({ expiresAt }: Kept, now: number): boolean {
+function isLive({ expiresAt }: Kept, now: number): boolean {
   return expiresAt === null || now < expiresAt;
 }
 
@@ -35,8 +35,6 @@ export function decideState(
 /** A wish for one of several values. */
 export interface KeyedWish extends StateWish {
   readonly key: string;
-  /** When it was wished. */
-  readonly now: number;
 }
 
 interface States<Wish extends KeyedWish, Code extends string> {
@@ -50,11 +48,12 @@ interface States<Wish extends KeyedWish, Code extends string> {
 export function decideStates<Wish extends KeyedWish, Code extends string = never>(
   found: ReadonlyMap<string, Kept>,
   wishes: readonly Wish[],
+  now: number,
   mayNot: (key: string) => Denial<Code> | null = () => null,
 ): States<Wish, Code> {
   const last = new Map<string, { readonly kept: Kept; readonly wish: Wish }>();
   const decisions = wishes.map((wish): Decision<Kept, 'E_CONFLICT' | Code> => {
-    const { key, now } = wish;
+    const { key } = wish;
     const decided = decideState(last.get(key)?.kept ?? found.get(key) ?? null, wish, now);
     if (!decided.ok) return decided;
     const denial = mayNot(key);

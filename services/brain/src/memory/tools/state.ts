@@ -74,7 +74,7 @@ const recall = defineTool({
   example: { key: 'theme' },
   async handler(wish, context) {
     const place = await placeOf(context, wish);
-    const kept = await context.deps.memory.recall(place, context.now);
+    const kept = await context.deps.memory.recall(place);
     if (kept === null) return { ...place, found: false, value: null, version: null, expiresAt: null };
     const { value, ...rest } = kept;
     return { ...place, found: true, value: JSON.parse(value) as unknown, ...rest };

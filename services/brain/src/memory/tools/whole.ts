@@ -124,7 +124,7 @@ const stats = defineTool({
     const { memory, addresses } = context.deps;
     return {
       workspace,
-      state: await memory.use(workspace, context.now),
+      state: await memory.use(workspace),
       learned: context.take(learned),
       addresses: await addresses.use(brainId),
       limits: LIMITS,
