@@ -1,15 +1,19 @@
 /** Programs that go on after their call, and what came of them: rows, so that every process can tell. */
 import { allow } from '@svc/contract/decision.ts';
-import { epochMs, timestampOf } from '@svc/runtime/sql-time.ts';
+import { epochMs, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
 import type { ChangeCall } from '@svc/runtime/store.ts';
 import type { UniverseEvent, UniverseStore } from '../universe-store.ts';
 
-export interface Job {
+interface NewJob {
   readonly jobId: string;
   readonly by: string;
   readonly cmd: string;
+  /** So long after its start it is not alive any more. */
+  readonly aliveMs: number;
+}
+
+export interface Job extends Omit<NewJob, 'aliveMs'> {
   readonly startedAt: number;
-  /** It is not alive after this. */
   readonly killAt: number;
 }
 
@@ -30,24 +34,26 @@ const KEPT = "interval '10 minutes'";
 /** From the end of a program to its row. */
 const GRACE = "interval '5 seconds'";
 
-const VIEW = `job_id AS "jobId", by, cmd, ${epochMs('started_at')} AS "startedAt", ${epochMs('kill_at')} AS "killAt",
+const JOB = `job_id AS "jobId", by, cmd, ${epochMs('started_at')} AS "startedAt", ${epochMs('kill_at')} AS "killAt"`;
+const VIEW = `${JOB},
   coalesce(output, '') AS output, exit_code AS "exitCode",
   CASE WHEN ended_at IS NULL THEN CASE WHEN kill_at + ${GRACE} < clock_timestamp() THEN 'killed' ELSE 'running' END
     WHEN exit_code IS NULL THEN 'killed' ELSE 'exited' END AS state`;
 
 export function createJobStore({ client, change }: Pick<UniverseStore, 'client' | 'change'>) {
   return {
-    begin: (call: ChangeCall, job: Job, event: UniverseEvent) =>
+    begin: (call: ChangeCall, { jobId, by, cmd, aliveMs }: NewJob, event: UniverseEvent) =>
       change(call, async ({ tx, emit }) => {
-        await tx.$executeRawUnsafe(
+        const [job] = await tx.$queryRawUnsafe<Job[]>(
           `INSERT INTO universe.jobs (job_id, by, cmd, started_at, kill_at)
-           VALUES ($1, $2, $3, ${timestampOf('$4')}, ${timestampOf('$5')})`,
-          job.jobId,
-          job.by,
-          job.cmd,
-          job.startedAt,
-          job.killAt,
+           SELECT $1, $2, $3, now, now + $4::float8 * interval '1 ms' FROM (SELECT ${NOW_AS_KEPT} AS now) moment
+           RETURNING ${JOB}`,
+          jobId,
+          by,
+          cmd,
+          aliveMs,
         );
+        if (job === undefined) throw new Error('a job was not kept');
         emit(event);
         return allow(job);
       }),

@@ -16,13 +16,13 @@ export interface Shell {
   version(): Promise<string | null>;
   /** Throws RATE_LIMITED when the workspace, the family or the process has as many programs as it may. */
   run(tenant: Tenant, argv: readonly string[], timeMs: number): Promise<Decision<TimedShell, 'E_SHELL_SANDBOX'>>;
-  /** The same, and whoever asked does not wait: `begun` is called once the program runs, which is killed when that throws. */
-  spawn(
+  /** The same, and whoever asked does not wait: `begun` is called once the program runs, which is killed when that throws, and its answer is that of the call. */
+  spawn<Value>(
     tenant: Tenant,
     argv: readonly string[],
     timeMs: number,
-    begun: (running: RunningShell) => Promise<void>,
-  ): Promise<Decision<null, 'E_SHELL_SANDBOX'>>;
+    begun: (running: RunningShell) => Promise<Value>,
+  ): Promise<Decision<Value, 'E_SHELL_SANDBOX'>>;
   counters(): { readonly runs: number; readonly killed: number };
   close(): Promise<void>;
 }
@@ -48,8 +48,13 @@ export function createShell(clock: Clock, sandbox: ShellSandbox): Shell {
         if (!run.started) return notStarted(run);
         return allow({ ...run, durationMs: clock.now() - begunAt });
       }),
-    async spawn(tenant, argv, timeMs, begun) {
-      const placed = Promise.withResolvers<Decision<null, 'E_SHELL_SANDBOX'>>();
+    async spawn<Value>(
+      tenant: Tenant,
+      argv: readonly string[],
+      timeMs: number,
+      begun: (running: RunningShell) => Promise<Value>,
+    ) {
+      const placed = Promise.withResolvers<Decision<Value, 'E_SHELL_SANDBOX'>>();
       const whole = inSlot(tenant, async () => {
         const running = sandbox.run(argv, timeMs);
         placed.resolve(await beginWith(running, begun));
@@ -68,14 +73,13 @@ function notStarted({ stderr }: ShellRun): Denial<'E_SHELL_SANDBOX'> {
 }
 
 /** Its place is not free again before it has ended, also when nobody can be told of it. */
-async function beginWith(
+async function beginWith<Value>(
   running: RunningShell,
-  begun: (running: RunningShell) => Promise<void>,
-): Promise<Decision<null, 'E_SHELL_SANDBOX'>> {
+  begun: (running: RunningShell) => Promise<Value>,
+): Promise<Decision<Value, 'E_SHELL_SANDBOX'>> {
   if (!(await running.up)) return notStarted(await running.done);
   try {
-    await begun(running);
-    return allow(null);
+    return allow(await begun(running));
   } catch (error) {
     running.kill();
     await running.done;

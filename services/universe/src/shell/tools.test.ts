@@ -7,6 +7,7 @@ import { findBubblewrap } from '@svc/testing/servers/bubblewrap.ts';
 import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { HABITAT } from '@svc/contract/operations.habitat.ts';
 import { habitatService } from '@svc/habitat/service.ts';
+import { createLocalBus } from '@svc/runtime/bus.local.ts';
 import { createOperationClient } from '@svc/runtime/operations.ts';
 import { startService } from '@svc/runtime/service.ts';
 import { afterAll, expect, test } from 'vitest';
@@ -20,7 +21,9 @@ const link = join(folder, 'bwrap');
 if (installed !== null) symlinkSync(installed, link);
 
 const database = await migratedDatabase();
-const platform = platformOn(database, {}, { SVC_BUBBLEWRAP: link });
+/** Behind that of the database, by which a job that goes on is judged. */
+const clock = { now: () => Date.now() - 7_200_000 };
+const platform = platformOn(database, { clock, bus: createLocalBus({ clock }) }, { SVC_BUBBLEWRAP: link });
 const habitat = await startService(platform, habitatService);
 const universe = await startService(platform, universeService);
 
@@ -215,7 +218,8 @@ test.skipIf(installed === null)('a spawned program is told of, to who started it
 });
 
 test.skipIf(installed === null)('what a program that still runs has printed is told, and how it ended', async () => {
-  const { jobId } = await call('svc_shell_spawn', { cmd: 'tail -n 1 -f /usr/lib/os-release' });
+  const { jobId, startedAt, killAt } = await call('svc_shell_spawn', { cmd: 'tail -n 1 -f /usr/lib/os-release' });
+  expect(Number(killAt) - Number(startedAt)).toBe(60_000);
   const captured = () => call('svc_shell_capture', { jobId });
   await expect.poll(captured).toMatchObject({ state: 'running', output: expect.stringContaining('=') });
 });

@@ -127,21 +127,20 @@ const capture = defineSandboxTool({
 });
 
 async function spawned(call: Call, line: string): Promise<Once<Job, 'E_SHELL_SANDBOX'>> {
-  const { deps, caller, now } = call;
+  const { deps, caller } = call;
   const words = await wordsOf(call, line);
   const by = actorName(caller);
-  const job = { jobId: deps.newJobId(), by, cmd: line, startedAt: now, killAt: now + SPAWNED_MS };
+  const job = { jobId: deps.newJobId(), by, cmd: line, aliveMs: SPAWNED_MS };
   const payload = { by, jobId: job.jobId, program: words[0] };
   const told = { name: 'shell:spawned', workspace: workspaceOf(caller), payload } as const;
-  const noted: Once<Job, never>[] = [];
-  const decision = await deps.shell.spawn(tenantOf(caller), words, SPAWNED_MS, async (running) => {
+  const placed = await deps.shell.spawn(tenantOf(caller), words, SPAWNED_MS, async (running) => {
     const begun = await deps.jobs.begin(call, job, told);
-    noted.push(begun);
     // Somebody who took over from this process was sooner.
     if (begun.replayed) running.kill();
     else deps.following.follow(job.jobId, running);
+    return begun;
   });
-  return noted[0] ?? { decision: decision.ok ? allow(job) : decision, replayed: false };
+  return placed.ok ? placed.value : { decision: placed, replayed: false };
 }
 
 const spawn = defineSandboxTool({
