@@ -67,9 +67,9 @@ verifies('memory:versions', async ({ caller }) => {
 verifies('memory:ttl', async ({ caller }) => {
   const user = caller();
   const key = newName('key');
-  const { expiresAt } = await user.ok('svc_memory_state', { key, value: 'brief', ttl: 300 });
+  const { expiresAt } = await user.ok('svc_memory_state', { key, value: 'brief', ttl: 1000 });
   expect(await user.ok('svc_memory_recall', { key })).toMatchObject({ found: true, expiresAt });
-  await sleep(320);
+  await sleep(1020);
   expect(await user.with({ gateway: 1 }).ok('svc_memory_recall', { key })).toMatchObject({ found: false, value: null });
   await user.ok('svc_memory_state', { key, value: 'again', ifVersion: 0 });
 });

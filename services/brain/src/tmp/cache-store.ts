@@ -1,4 +1,7 @@
-/** The cache of a workspace as rows: what is past its time is not there, by the clock of the database, and what is soonest to expire makes room. */
+/**
+ * The cache of a workspace as rows: what is past its time, by the clock of the database, is not there, and what is soonest
+ * to expire makes room.
+ */
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, type Decision } from '@svc/contract/decision.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
