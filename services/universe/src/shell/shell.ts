@@ -16,7 +16,10 @@ export interface Shell {
   version(): Promise<string | null>;
   /** Throws RATE_LIMITED when the workspace, the family or the process has as many programs as it may. */
   run(tenant: Tenant, argv: readonly string[], timeMs: number): Promise<Decision<TimedShell, 'E_SHELL_SANDBOX'>>;
-  /** The same, and whoever asked does not wait: `begun` is called once the program runs, which is killed when that throws, and its answer is that of the call. */
+  /**
+   * The same, and whoever asked does not wait: `begun` is called once the program runs, which is killed when that throws. What
+   * it returns is the answer.
+   */
   spawn<Value>(
     tenant: Tenant,
     argv: readonly string[],
