@@ -7,6 +7,8 @@ import { declaredTools } from './declared-tools.ts';
 /** What is looked for, and the tools of which one must be among the first five. */
 const ASKED: readonly (readonly [query: string, tools: string])[] = [
   ['get', 'escrow_get market_get'],
+  ['go back to an earlier version of a file', 'svc_history svc_diff svc_get_memory brain_read'],
+  ['see who changed a file', 'svc_history'],
   ['write a diary entry', 'svc_set_memory brain_write brain_save svc_memory_learn'],
   ['find a memory by meaning', 'svc_search svc_search_semantic svc_memory_query'],
   ['create a branch', 'svc_create_branch'],

@@ -16,8 +16,7 @@ const state = z.string().min(1).max(100).optional();
 const history = defineTool({
   name: 'svc_history',
   area: 'core',
-  description:
-    'Lists the commits of a branch, or those that touched one file, newest first (ours; renames are not followed).',
+  description: 'Lists the commits of a branch, or who changed a file, newest first (ours; renames are not followed).',
   input: z.strictObject({ file: PathText.optional(), ...brainAndBranch, ...at, ...page }),
   output: z.strictObject({
     history: z.array(

@@ -2,8 +2,8 @@
 
 /** They stand in most sentences and tell nothing of what is looked for. */
 const FUNCTION_WORDS = new Set(
-  `a about all also an and another any are as at be by can do does find for from get give has have how i if in into is it its
-   let me my new no not now of on one onto or other our out over please some somebody someone something so tell than that the
+  `a about all also an and another any are as at be by can did do does find for from get give go has have how i if in into is it its
+   let me much my new no not now of on one onto or other our out over please see some somebody someone something so tell than that the
    their them then there they this to tool tools up use using want was we what when where whether which while will with
    would you your`.split(/\s+/),
 );
@@ -13,7 +13,7 @@ const SAME_THING = [
   'acknowledge ack complete done finish confirm',
   'add insert append put enqueue',
   'agent subagent worker bot',
-  'available left remaining rest',
+  'available left remaining rest balance',
   'backup dump snapshot export',
   'binary image photo png upload attachment',
   'branch fork',
@@ -38,7 +38,7 @@ const SAME_THING = [
   'execute run eval shell bash command',
   'fact knowledge memory note diary entry learn remember',
   'fetch download url web http page',
-  'history past previous old log revision',
+  'history past previous earlier old log revision version author yesterday back',
   'invite join member membership role',
   'job work task queue stream',
   'give grant issue mint allow',

@@ -1859,7 +1859,7 @@ export interface Tools {
     dress: unknown;
     callErrors: never;
   };
-  /** Lists the commits of a branch, or those that touched one file, newest first (ours; renames are not followed). */
+  /** Lists the commits of a branch, or who changed a file, newest first (ours; renames are not followed). */
   svc_history: {
     arguments: { file?: string | undefined; brain?: string | undefined; branch?: string | undefined; at?: string | undefined; limit?: number | undefined; cursor?: string | undefined };
     result: { history: ({ commit: string; parents: string[]; author: string; agent?: string; at: number; message: string; files: ({ file: string; change: "added" | "modified" | "deleted" })[]; count: number })[]; file: string | null; brain: string; branch: string; nextCursor?: string };
