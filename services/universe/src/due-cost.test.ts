@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readDue, readNextDue } from './cron/job-rows.ts';
 import { claimAtOnce, lockExpired } from './streams/claim-rows.ts';
 
-const MANY = 2000;
+const MANY = 10_000;
 
 const FILL = [
   `INSERT INTO universe.cron_jobs (job_key, workspace, job_id, identity, interval_ms, enabled, anchor_at, next_at)

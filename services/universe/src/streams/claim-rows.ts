@@ -1,9 +1,9 @@
 /** Statements on what is offered: taken under leases, given up by them, and due after a wait. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { NOW } from '@svc/runtime/sql-time.ts';
+import { NOW, NOW_AS_KEPT } from '@svc/runtime/sql-time.ts';
 import type { StreamPlace } from './domain/stream.ts';
 import { STREAM_COLUMNS, type StreamRow } from './stream-rows.ts';
-import { BLOCKED, DUE, READY, WORK_COLUMNS, type WorkRow } from './work-rows.ts';
+import { BLOCKED, DUE, READY, WAITING, WORK_COLUMNS, type WorkRow } from './work-rows.ts';
 
 /** Who takes what is offered next; `ttlMs` null = for as long as the queue says. */
 interface Claimant {
@@ -57,7 +57,10 @@ interface QuickClaim {
 
 type ClaimedRow = WorkRow & { readonly place: number };
 
-/** The queue, and the same of it in one statement where nothing has to be done before. Null = there is no such queue. */
+/**
+ * The queue, and the same of it in one statement where nothing has to be done before. Null = there is no such queue. What comes
+ * first is read from its index; asked whether there is something due, the database may read all that is not.
+ */
 export async function claimAtOnce(
   tx: SqlClient,
   { workspace, stream }: StreamPlace,
@@ -65,9 +68,10 @@ export async function claimAtOnce(
 ): Promise<QuickClaim | null> {
   const [found] = await tx.$queryRawUnsafe<(StreamRow & { isSimple: boolean; taken: ClaimedRow[] | null })[]>(
     `WITH s AS MATERIALIZED (SELECT s.*, NOT s.ordered
-         AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = s.stream_id AND w.status = 'working'
-           AND w.lease_expires_at <= ${NOW})
-         AND NOT EXISTS (SELECT 1 FROM universe.work w WHERE w.stream_id = s.stream_id AND ${DUE}) AS simple
+         AND coalesce((SELECT min(w.lease_expires_at) FROM universe.work w
+           WHERE w.stream_id = s.stream_id AND w.status = 'working') > ${NOW}, true)
+         AND coalesce((SELECT min(w.available_at) FROM universe.work w
+           WHERE w.stream_id = s.stream_id AND ${WAITING}) > ${NOW_AS_KEPT}, true) AS simple
        FROM universe.streams s WHERE workspace = $5 AND name = $6),
      next AS MATERIALIZED (SELECT w.work_id, w.seq FROM universe.work w
        WHERE w.stream_id = (SELECT stream_id FROM s WHERE simple) AND ${READY}

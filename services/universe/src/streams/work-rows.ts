@@ -11,8 +11,9 @@ const EXPIRED = `(w.status = 'working' AND w.lease_expires_at <= clock_timestamp
 export const STATUS = `(CASE WHEN NOT ${EXPIRED} THEN w.status WHEN w.attempts >= s.max_attempts THEN 'dead' ELSE 'pending' END)`;
 /** What does not wait was there in its time, wherever the clock is now: one that was set back takes nothing away again. */
 export const READY = `w.status = 'pending' AND NOT w.waits`;
+export const WAITING = `w.status = 'pending' AND w.waits`;
 /** Its time has come, and nobody has looked since. */
-export const DUE = `w.status = 'pending' AND w.waits AND w.available_at <= ${NOW_AS_KEPT}`;
+export const DUE = `${WAITING} AND w.available_at <= ${NOW_AS_KEPT}`;
 const before = (state: string): string =>
   `EXISTS (SELECT 1 FROM universe.work b WHERE b.stream_id = w.stream_id AND b.seq < w.seq AND ${state})`;
 const OFFERED = `(b.available_at <= ${NOW_AS_KEPT} OR b.attempts > 0)`;
