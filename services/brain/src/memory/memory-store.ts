@@ -8,6 +8,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import { createGroupedChange } from '@svc/runtime/grouped-change.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { NewEvent } from '@svc/runtime/outbox.ts';
+import { NOW } from '@svc/runtime/sql-time.ts';
 import type { ChangeCall, ServiceStore, Unit } from '@svc/runtime/store.ts';
 import { giveRoomBack, takeRoom } from '../store/usage.ts';
 import { storedKey } from './domain/key.ts';
@@ -146,7 +147,7 @@ async function sweepOthers(tx: SqlClient, { workspace, found, made }: Places): P
   // Rows that others hold are theirs to count: waiting for them, with the count in hand, would be a circle.
   const items = await tx.$executeRawUnsafe(
     `DELETE FROM brain.brain_memory WHERE key IN (
-       SELECT key FROM brain.brain_memory WHERE workspace = $1 AND expires_at <= clock_timestamp() AND key <> ALL($2::text[])
+       SELECT key FROM brain.brain_memory WHERE workspace = $1 AND expires_at <= ${NOW} AND key <> ALL($2::text[])
        FOR UPDATE SKIP LOCKED)`,
     workspace,
     [...found.keys(), ...made],
@@ -186,7 +187,7 @@ export async function sweepMemory({ transact }: Pick<ServiceStore, 'transact'>):
     const swept = await transact(async (tx) => {
       const rows = await tx.$queryRawUnsafe<{ workspace: string }[]>(
         `DELETE FROM brain.brain_memory WHERE key IN (
-           SELECT key FROM brain.brain_memory WHERE expires_at <= clock_timestamp() LIMIT ${SWEPT_AT_ONCE}
+           SELECT key FROM brain.brain_memory WHERE expires_at <= ${NOW} ORDER BY expires_at LIMIT ${SWEPT_AT_ONCE}
            FOR UPDATE SKIP LOCKED) RETURNING workspace`,
       );
       const counts = Map.groupBy(rows, ({ workspace }) => workspace);

@@ -1,5 +1,6 @@
 /** What lies in the service for a while, beside the files of brains. */
 import type { Ids } from '@svc/runtime/clock.ts';
+import { NOW } from '@svc/runtime/sql-time.ts';
 import type { ServiceStore } from '@svc/runtime/store.ts';
 import { TmpCache } from './cache-store.ts';
 import { TmpFiles } from './file-store.ts';
@@ -27,7 +28,7 @@ export async function sweepTmp(client: ServiceStore['client']): Promise<void> {
     while (swept === SWEPT_AT_ONCE) {
       swept = await client.$executeRawUnsafe(
         `DELETE FROM brain.${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM brain.${table}
-           WHERE expires_at <= clock_timestamp() LIMIT ${SWEPT_AT_ONCE} FOR UPDATE SKIP LOCKED))`,
+           WHERE expires_at <= ${NOW} ORDER BY expires_at LIMIT ${SWEPT_AT_ONCE} FOR UPDATE SKIP LOCKED))`,
       );
     }
   }
