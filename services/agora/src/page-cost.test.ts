@@ -1,9 +1,7 @@
 /** What a page costs, and a look at what is due, follows what is found, not how much there is. */
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
+import { filledDatabase, rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readPosts } from './forum/post-store.ts';
 import { readOwed } from './forum/vote-store.ts';
 import { listTopics, overdueTopics } from './ledger/store/topic-rows.ts';
@@ -21,13 +19,7 @@ const FILL = [
   `agora.forum_votes (topic, proposal, owed, tried_at) SELECT 't' || n, 'x', 'nothing', now() - interval '1 day'`,
 ];
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
-beforeAll(async () => {
-  for (const rows of FILL) await database.pool.query(`INSERT INTO ${rows} FROM generate_series(1, ${MANY}) n`);
-  await database.pool.query('ANALYZE');
-});
-afterAll(() => database.close());
+const client = await filledDatabase(FILL.map((rows) => `INSERT INTO ${rows} FROM generate_series(1, ${MANY}) n`));
 
 const nobody = { everything: false, agentId: null, workspaces: [] };
 const LOOKS: Readonly<Record<string, (client: SqlClient) => Promise<unknown>>> = {

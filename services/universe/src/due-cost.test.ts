@@ -1,9 +1,7 @@
 /** A look at what is due follows what is, not how much waits. */
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
+import { filledDatabase, rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readDue, readNextDue } from './cron/job-rows.ts';
 import { claimAtOnce, lockExpired } from './streams/claim-rows.ts';
 
@@ -18,15 +16,9 @@ const FILL = [
   `INSERT INTO universe.work (work_id, stream_id, seq, task, status, waits, available_at, lease_expires_at, created_at)
      SELECT 'w' || n, 's', n, '{}', CASE WHEN n % 2 = 0 THEN 'working' ELSE 'pending' END, n % 2 = 1, now() + interval '1 hour',
        CASE WHEN n % 2 = 0 THEN now() + interval '1 hour' END, now() FROM generate_series(1, ${MANY}) n`,
-  'ANALYZE',
 ];
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
-beforeAll(async () => {
-  for (const statement of FILL) await database.pool.query(statement);
-});
-afterAll(() => database.close());
+const client = await filledDatabase(FILL);
 
 const LOOKS: Readonly<Record<string, (client: SqlClient) => Promise<unknown>>> = {
   'jobs that are due': (tx) => readDue(tx, { after: null, limit: 10, heartbeatsAlone: false }),

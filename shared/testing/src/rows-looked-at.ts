@@ -1,5 +1,8 @@
 /** How many rows the database looks at for an answer: what takes more of them the more there are shows at a few thousand. */
 import type { SqlClient } from '@svc/runtime/database.ts';
+import { poolClient } from '@svc/runtime/transaction.ts';
+import { afterAll } from 'vitest';
+import { migratedDatabase } from './database.ts';
 
 interface PlanNode {
   readonly 'Node Type': string;
@@ -16,6 +19,14 @@ function lookedAt(node: PlanNode): number {
   if (!/^(Seq|Index|Index Only|Bitmap Heap) Scan$/.test(node['Node Type'])) return below;
   const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
   return below + (node['Actual Rows'] + removed) * node['Actual Loops'];
+}
+
+/** A database of the file's own with these rows, of which its planner knows. */
+export async function filledDatabase(fill: readonly string[]): Promise<SqlClient> {
+  const database = await migratedDatabase();
+  afterAll(() => database.close());
+  for (const statement of [...fill, 'ANALYZE']) await database.pool.query(statement);
+  return poolClient(database.pool);
 }
 
 /** Of the reads that `work` sends to the client it is given, each of which is run twice. */

@@ -1,9 +1,7 @@
 /** What a page of a list costs follows the page, not how much there is. */
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
+import { filledDatabase, rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readAgents } from './agent-rows.ts';
 import { listEntries } from './audit-list.ts';
 import { listDecisions } from './governance-rows.ts';
@@ -39,13 +37,7 @@ const FILL = [
   `habitat.trust (entity_id, score, karma, last_at) SELECT 'agt_' || to_char(n, 'FM00000'), 500000 + n, 0, now()`,
 ];
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
-beforeAll(async () => {
-  for (const rows of FILL) await database.pool.query(`INSERT INTO ${rows} FROM generate_series(1, ${MANY}) n`);
-  await database.pool.query('ANALYZE');
-});
-afterAll(() => database.close());
+const client = await filledDatabase(FILL.map((rows) => `INSERT INTO ${rows} FROM generate_series(1, ${MANY}) n`));
 
 const start = { limit: LIMIT, after: null };
 const everything = { everything: true, identity: null, bound: null, workspace: null };

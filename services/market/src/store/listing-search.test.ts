@@ -1,24 +1,16 @@
-import { migratedDatabase } from '@svc/testing/database.ts';
-import { rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
-import { poolClient } from '@svc/runtime/transaction.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { filledDatabase, rowsLookedAt } from '@svc/testing/rows-looked-at.ts';
+import { expect, test } from 'vitest';
 import { findListings, type After } from './listing-search.ts';
 
 const MANY = 2000;
 const LIMIT = 10;
 const ANY = { type: null, seller: null, tags: [], words: [], activeOnly: false };
 
-const database = await migratedDatabase();
-const client = poolClient(database.pool);
-beforeAll(async () => {
-  await database.pool.query(
-    `INSERT INTO market.listings (listing_id, type, title, description, tags, amount, supply, seller, family, folded_title, folded, created_at)
+const client = await filledDatabase([
+  `INSERT INTO market.listings (listing_id, type, title, description, tags, amount, supply, seller, family, folded_title, folded, created_at)
      SELECT 'lst_' || to_char(n, 'FM00000'), 'skill', 'x', 'x', '{}', 0, 1, 'ann', 'ann', CASE WHEN n % 100 = 0 THEN 'rare' ELSE 'x' END,
        CASE WHEN n % 50 = 0 THEN 'rare' ELSE 'x' END, now() FROM generate_series(1, ${MANY}) n`,
-  );
-  await database.pool.query('ANALYZE market.listings');
-});
-afterAll(() => database.close());
+]);
 
 test('a page without words is read from where it begins to where it ends', async () => {
   for (const after of [null, { inTitle: true, id: 'lst_01000' }]) {
