@@ -194,7 +194,7 @@ export function readAgents(
 
 export type AgentEnd = 'killed' | 'no role';
 
-/** Those of the agents that nobody can act as any more. */
+/** Those of the agents as which nobody can act any more. */
 export async function readEnded(
   client: SqlClient,
   agentIds: readonly string[],

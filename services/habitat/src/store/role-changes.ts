@@ -39,16 +39,17 @@ export async function removeRole(
   const { tx, caller } = unit;
   const { workspace, userId, role } = wish;
   const actor = actorOf(caller);
-  const mayRemove = async () => mayRemoveRole(actor, await heldRoles(tx, caller, workspace), userId);
-  if (!(await mayRemove()))
+  const requireRemover = async () => {
+    if (mayRemoveRole(actor, await heldRoles(tx, caller, workspace), userId)) return;
     throw new CallError('FORBIDDEN', `This is for admins of the workspace ${workspace}, and for one's own role there.`);
+  };
+  await requireRemover();
   const found = await lockWorkspace(tx, workspace);
   if (found === null) return deny('HABITAT_UNKNOWN_WORKSPACE');
   const isAdmin = role === 'admin' && (await rolesIn(tx, workspace, userId)).includes('admin');
   if (isAdmin && !actor.operator && !(await hasAdmin(tx, workspace, userId))) return deny('E_LAST_ADMIN');
   // Of two admins who remove each other one comes second, and is told that the other is the last.
-  if (!(await mayRemove()))
-    throw new CallError('FORBIDDEN', `This is for admins of the workspace ${workspace}, and for one's own role there.`);
+  await requireRemover();
   const removed = await revokeRole(unit, { ...wish, by: actor.name });
   return allow({ removed, roles: await rolesIn(tx, workspace, userId) });
 }
