@@ -17,11 +17,32 @@ export const count = (minimum: number, maximum: number) => z.coerce.number().int
 export const port = count(0, 65_535);
 export const brainName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
 export const plan = z.enum(['free', 'pro', 'enterprise']);
+
 export const apiKey = z
   .string()
   .min(16)
   .max(512)
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
+const MIN_AUDIT_KEY = 32;
+const BYTES_FORM = 'base64:';
+const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/]+={0,2}$/.test(text);
+
+/** Text, or the bytes of a key that was made, in base64. */
+export const auditKey = z
+  .string()
+  .min(MIN_AUDIT_KEY)
+  .max(512)
+  .refine(
+    (key) =>
+      !key.startsWith(BYTES_FORM) ||
+      (isBase64(key.slice(BYTES_FORM.length)) && auditKeyBytes(key).length >= MIN_AUDIT_KEY),
+    `must hold ${MIN_AUDIT_KEY} bytes or more after ${BYTES_FORM}`,
+  );
+
+/** What an audit key signs with. */
+export function auditKeyBytes(key: string): Buffer {
+  return key.startsWith(BYTES_FORM) ? Buffer.from(key.slice(BYTES_FORM.length), 'base64') : Buffer.from(key, 'utf8');
+}
 
 const MAX_HOPS = 16;
 

@@ -85,6 +85,8 @@ describe('the environment', () => {
     ['SVC_NODE_PEERS', '[{"name":"a"},{"name":"a"}]', 'each name once'],
     ['SVC_NODE_PEERS', '[{"name":"a","agentId":"x"},{"name":"b","agentId":"x"}]', 'must be a JSON list'],
     ['SVC_NODE_BUS_URL', 'http://canary', 'SVC_NODE_BUS_URL'],
+    ['SVC_AUDIT_KEY', `base64:canary${'*'.repeat(60)}`, 'SVC_AUDIT_KEY: must hold 32 bytes'],
+    ['SVC_AUDIT_KEY_ALSO', `base64:${'canary==='.repeat(4)}`, 'SVC_AUDIT_KEY_ALSO: must hold 32 bytes'],
   ])('%s=%s is refused in one line without the value of a secret', (name, value, said) => {
     const read = () => readConfig({ [name]: value }, noFile);
     expect(read).toThrow(said);

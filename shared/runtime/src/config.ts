@@ -5,6 +5,7 @@ import { type SettingKey, settingVariables, settingValue } from '@svc/contract/s
 import { z } from 'zod';
 import {
   apiKey,
+  auditKey,
   brainName,
   count,
   list,
@@ -146,14 +147,14 @@ export const CONFIG_TABLE = {
   SVC_AUDIT_KEY: alike(
     'habitat',
     secret(
-      z.string().min(32).max(512).optional(),
-      'Key that signs the ends of the audit chains; every process of the registry needs the same. Without one, a key is made in the data directory.',
+      auditKey.optional(),
+      'Key that signs the ends of the audit chains, 32 characters or more, or base64: and its bytes; every process of the registry needs the same. Without one, a key is made in the data directory.',
     ),
   ),
   SVC_AUDIT_KEY_ALSO: alike(
     'habitat',
     secret(
-      z.string().min(32).max(512).optional(),
+      auditKey.optional(),
       'A second key whose signatures under the audit count too, while one key takes the place of the other.',
     ),
     'SVC_AUDIT_KEY',

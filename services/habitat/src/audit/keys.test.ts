@@ -1,5 +1,5 @@
 /** Which key signs the audit: the first that came, until it is changed on purpose. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig } from '@svc/runtime/config.ts';
@@ -77,4 +77,44 @@ test('the other key vouches for no end that it did not sign', async () => {
   await node.deps.audit.saveAll();
   expect(await node.call('svc_audit_verify', { workspace: 'default' })).toMatchObject({ ok: false });
   await node.stop();
+});
+
+test('a configured key takes the place of the one that was made in the data directory', async () => {
+  const bed = await openBed();
+  const made = join(bed.dataDir, 'audit', 'key');
+  const first = await start(bed, {});
+  await log(first);
+  await first.stop();
+  await expect(start(bed, { SVC_AUDIT_KEY: NEW })).rejects.toThrow(
+    `SVC_AUDIT_KEY_ALSO to base64: and the output of base64 -w0 ${made}`,
+  );
+
+  const before = `base64:${readFileSync(made, 'base64')}`;
+  const changing = await start(bed, { SVC_AUDIT_KEY: NEW, SVC_AUDIT_KEY_ALSO: before });
+  await log(changing);
+  expect(await changing.call('svc_audit_verify')).toMatchObject({ ok: true });
+  await changing.deps.audit.saveAll();
+  await changing.stop();
+  rmSync(made);
+
+  const last = await start(bed, { SVC_AUDIT_KEY: NEW });
+  expect(await last.call('svc_audit_verify')).toMatchObject({ ok: true });
+  await last.stop();
+  await expect(start(bed, { SVC_AUDIT_KEY: before, SVC_DATA_DIR: folder() })).rejects.toThrow('does not verify');
+});
+
+test('a file that holds less than a key signs nothing', async () => {
+  const bed = await openBed();
+  const made = join(bed.dataDir, 'audit', 'key');
+  await (await start(bed, {})).stop();
+  const key = readFileSync(made);
+  for (const left of [0, 31]) {
+    writeFileSync(made, key.subarray(0, left));
+    await expect(start(bed, {})).rejects.toThrow(`audit/key holds ${left} bytes and no key of the audit`);
+    expect(readFileSync(made)).toHaveLength(left);
+  }
+  writeFileSync(made, key);
+  const whole = await start(bed, {});
+  expect(await whole.call('svc_audit_verify')).toMatchObject({ ok: true });
+  await whole.stop();
 });

@@ -1,8 +1,9 @@
 /** The key that vouches for the audit. It never lies in the database, so whoever rules there cannot vouch for anything. */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { ConfigProblem } from '@svc/runtime/config.ts';
+import { auditKeyBytes } from '@svc/runtime/config-values.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { type ChainEnd, macOf } from '../domain/audit-chain.ts';
 import { syncDirectory } from './sync-directory.ts';
@@ -21,6 +22,7 @@ export interface Seal {
 
 const KEY_BYTES = 32;
 const DIRECTORY = 'audit';
+const KEY_FILE = 'key';
 
 /** The directory of the audit below the data directory, made if need be; null where nothing can be written. */
 export async function openAuditDirectory({ config, log }: Pick<Platform, 'config' | 'log'>): Promise<string | null> {
@@ -37,10 +39,11 @@ export async function openAuditDirectory({ config, log }: Pick<Platform, 'config
 /** The configured key, else the one in the directory, made at the first start. Throws ConfigProblem when there is neither. */
 export async function openSeal(config: Platform['config'], directory: string | null): Promise<Seal> {
   const { SVC_AUDIT_KEY: configured, SVC_AUDIT_KEY_ALSO: other } = config;
-  const also = other === undefined ? null : Buffer.from(other, 'utf8');
-  if (configured !== undefined) return createSeal(Buffer.from(configured, 'utf8'), 'SVC_AUDIT_KEY', also);
+  const also = other === undefined ? null : auditKeyBytes(other);
+  if (configured !== undefined) return createSeal(auditKeyBytes(configured), 'SVC_AUDIT_KEY', also);
   if (directory === null) throw new ConfigProblem('SVC_AUDIT_KEY is needed where the data directory cannot be written');
-  return createSeal(await keyIn(directory), `the key in ${join(directory, 'key')}`, also);
+  const file = join(directory, KEY_FILE);
+  return createSeal(await keyIn(file), `the key in ${file}`, also);
 }
 
 /** Signs with `key`; `also` = a second one whose signatures count. */
@@ -60,10 +63,16 @@ export function createSeal(key: Buffer, origin = 'the key', also: Buffer | null 
   };
 }
 
-async function keyIn(directory: string): Promise<Buffer> {
-  const file = join(directory, 'key');
-  const known = await readFile(file).catch(nullWhenAbsent);
-  if (known !== null) return known;
+/** Made if there is none. Throws ConfigProblem when what lies there is less than a key, which others could guess. */
+async function keyIn(file: string): Promise<Buffer> {
+  const key = (await readFile(file).catch(nullWhenAbsent)) ?? (await makeKey(file));
+  if (key.length >= KEY_BYTES) return key;
+  throw new ConfigProblem(
+    `${file} holds ${key.length} bytes and no key of the audit: put the one back that was there, or remove the file, and another key is made, under which what was signed before does not verify`,
+  );
+}
+
+async function makeKey(file: string): Promise<Buffer> {
   // Two processes may start at once: the name is given to one complete file.
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   await writeFile(draft, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx', flush: true });
@@ -72,8 +81,15 @@ async function keyIn(directory: string): Promise<Buffer> {
   });
   await rm(draft);
   // A key whose name is lost in a power cut leaves signatures that nobody can judge.
-  await syncDirectory(directory);
+  await syncDirectory(dirname(file));
   return readFile(file);
+}
+
+/** The key that was made here before one was configured, and counts no more; null = there is none. */
+export async function idleKeyOf({ SVC_AUDIT_KEY, SVC_DATA_DIR }: Platform['config']): Promise<string | null> {
+  if (SVC_AUDIT_KEY === undefined) return null;
+  const file = join(resolve(SVC_DATA_DIR), DIRECTORY, KEY_FILE);
+  return (await readFile(file).catch(nullWhenAbsent)) === null ? null : file;
 }
 
 function nullWhenAbsent(error: NodeJS.ErrnoException): null {

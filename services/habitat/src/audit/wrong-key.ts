@@ -4,7 +4,7 @@ import type { Platform } from '@svc/runtime/platform.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
 import { claimChains, readNewestHeads } from '../store/audit-rows.ts';
 import type { CheckpointFile } from './checkpoint-file.ts';
-import type { Seal } from './seal.ts';
+import { idleKeyOf, type Seal } from './seal.ts';
 
 interface StoredAudit {
   readonly client: SqlClient;
@@ -25,7 +25,9 @@ export async function refuseWrongKey(
   const heads = await readNewestHeads(client, seal);
   if (heads.some(({ vouched }) => vouched)) return;
   if ((await file.read()).size > 0) return;
-  const sentence = `${seal.origin} does not verify the stored heads of the audit: set SVC_AUDIT_KEY to the key that signed them`;
+  const made = await idleKeyOf(config);
+  const besides = made === null ? '' : `, or SVC_AUDIT_KEY_ALSO to base64: and the output of base64 -w0 ${made}`;
+  const sentence = `${seal.origin} does not verify the stored heads of the audit: set SVC_AUDIT_KEY to the key that signed them${besides}`;
   if (config.SVC_AUDIT_KEY === undefined && database.exclusive) log.error(sentence);
   else throw new StartProblem(sentence);
 }
