@@ -17,12 +17,19 @@ export const count = (minimum: number, maximum: number) => z.coerce.number().int
 export const port = count(0, 65_535);
 export const brainName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/);
 export const plan = z.enum(['free', 'pro', 'enterprise']);
-
+const VISIBLE = [/^[\x21-\x7e]+$/, 'must be visible ASCII'] as const;
 export const apiKey = z
   .string()
   .min(16)
   .max(512)
-  .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII');
+  .regex(...VISIBLE);
+
+/** What this process shows others in a header: the end of a line that came along from a file is none of it. */
+export const bearer = z
+  .string()
+  .trim()
+  .regex(...VISIBLE);
+
 const MIN_AUDIT_KEY = 32;
 const BYTES_FORM = 'base64:';
 const isBase64 = (text: string): boolean => /^[A-Za-z0-9+/]+={0,2}$/.test(text);

@@ -35,3 +35,8 @@ export function variable<Schema extends z.ZodType>(
 export function secret<Schema extends z.ZodType>(schema: Schema, meaning: string): Variable<Schema> {
   return { schema, fallback: 'none', meaning, secret: true };
 }
+
+/** The sentence of a variable that does not fit; never its value. */
+export function misfit(name: string, { issues }: z.ZodError): string {
+  return `${name}: ${issues.map((issue) => issue.message).join('; ')}`;
+}

@@ -87,11 +87,21 @@ describe('the environment', () => {
     ['SVC_NODE_BUS_URL', 'http://canary', 'SVC_NODE_BUS_URL'],
     ['SVC_AUDIT_KEY', `base64:canary${'*'.repeat(60)}`, 'SVC_AUDIT_KEY: must hold 32 bytes'],
     ['SVC_AUDIT_KEY_ALSO', `base64:${'canary==='.repeat(4)}`, 'SVC_AUDIT_KEY_ALSO: must hold 32 bytes'],
+    ['SVC_REMOTE_TOKEN_FARM', 'canary\nand more', 'SVC_REMOTE_TOKEN_FARM: must be visible ASCII'],
+    ['SVC_REMOTE_TOKEN_FARM', 'canary…', 'SVC_REMOTE_TOKEN_FARM: must be visible ASCII'],
+    ['SVC_EMBED_KEY', 'canary\nand more', 'SVC_EMBED_KEY: must be visible ASCII'],
+    ['SVC_CHAT_KEY', ' ', 'SVC_CHAT_KEY: must be visible ASCII'],
   ])('%s=%s is refused in one line without the value of a secret', (name, value, said) => {
     const read = () => readConfig({ [name]: value }, noFile);
     expect(read).toThrow(said);
     expect(read).not.toThrow('canary');
     expect(read).not.toThrow('\n');
+  });
+
+  it('takes what goes into a header without the end of the line that it was pasted with', () => {
+    const { config } = readConfig({ SVC_REMOTE_TOKEN_FARM: 'a-key\n', SVC_EMBED_KEY: ' another\r\n' }, noFile);
+    expect(config.remoteTokens.get('SVC_REMOTE_TOKEN_FARM')).toBe('a-key');
+    expect(config.SVC_EMBED_KEY).toBe('another');
   });
 
   it('knows which variables are secret', () => {

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import {
   apiKey,
   auditKey,
+  bearer,
   brainName,
   count,
   list,
@@ -23,7 +24,7 @@ import { WINDOW_VARIABLES } from './config-windows.ts';
 import { certificatesProblem, rawValue } from './config-raw.ts';
 import { HOST_VARIABLES, SYNC_VARIABLES } from './config-sync.ts';
 import { REMOTE_TOKEN, remoteTokensIn } from './config-remote.ts';
-import { alike, secret, type Variable, variable } from './config-variable.ts';
+import { alike, misfit, secret, type Variable, variable } from './config-variable.ts';
 import { StartProblem } from './start-problem.ts';
 
 export const CONFIG_TABLE = {
@@ -84,8 +85,8 @@ export const CONFIG_TABLE = {
     '96',
     'Memory that the vectors of passages may take in a process; those beyond are read or made again for each search.',
   ),
-  SVC_EMBED_KEY: secret(text.optional(), 'Key that the endpoint at embed.url is given.'),
-  SVC_CHAT_KEY: secret(text.optional(), 'Key that the endpoint at chat.url is given.'),
+  SVC_EMBED_KEY: secret(bearer.optional(), 'Key that the endpoint at embed.url is given.'),
+  SVC_CHAT_KEY: secret(bearer.optional(), 'Key that the endpoint at chat.url is given.'),
   SVC_LEGACY_DIR: variable(
     list.optional(),
     'none',
@@ -239,11 +240,11 @@ export function readConfig(
   for (const [name, { schema }] of Object.entries(CONFIG_TABLE)) {
     const parsed = schema.safeParse(rawValue(name, environment, readFile, problems));
     if (parsed.success) values[name] = parsed.data;
-    else problems.push(`${name}: ${parsed.error.issues.map((issue) => issue.message).join('; ')}`);
+    else problems.push(misfit(name, parsed.error));
   }
   problems.push(...problemsBetween(values, readFile));
   const fixed = fixedSettings((name) => rawValue(name, environment, readFile, problems), problems);
-  const remoteTokens = remoteTokensIn(environment, (name) => rawValue(name, environment, readFile, problems));
+  const remoteTokens = remoteTokensIn(environment, (name) => rawValue(name, environment, readFile, problems), problems);
   if (problems.length > 0) throw new ConfigProblem(`The environment does not fit: ${problems.join(', ')}`);
   const names = [...Object.keys(CONFIG_TABLE), ...settingVariables().map(({ variable }) => variable)];
   const known = new Set([...names.flatMap((name) => [name, `${name}_FILE`]), ...Object.keys(CLI_VARIABLES)]);
