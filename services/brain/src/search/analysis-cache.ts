@@ -2,6 +2,7 @@ import { AnalysedFile, makeRecord, type RowDraft } from './analysed-file.ts';
 import { scanWords } from './analysis.ts';
 import { ownCopy } from './own-copy.ts';
 import { splitFile } from './passages.ts';
+import { withoutEscapes } from './structured-blocks.ts';
 import type { SplitFile, TextFormat } from './passages.ts';
 import { RecordPages } from './record-pages.ts';
 import { TermDictionary } from './term-dictionary.ts';
@@ -96,11 +97,12 @@ export class AnalysisCache {
       tokens.push(this.dictionary.retainWord(word));
     };
     const read = (part: string): void => scanWords(part, addTerm);
+    const readable = name.format === 'json' ? withoutEscapes : (part: string): string => part;
     const rows = split.passages.map(({ text, start, end, lines, headings }): RowDraft => {
       const body = tokens.length;
-      read(text);
+      read(readable(text));
       const row = { start, end, lines, text, body, headings: tokens.length };
-      headings.forEach(read);
+      for (const heading of headings) read(readable(heading));
       return row;
     });
     const marks = readLabels(split, tokens, read);

@@ -5,7 +5,7 @@ import { isSmallAscii, stem } from './stem.ts';
 import { STOP_WORDS } from './stop-words.ts';
 
 /** Changes whenever the terms or passages of a text change. */
-const ANALYSER_VERSION = 8;
+const ANALYSER_VERSION = 9;
 
 /** Of what a text is analysed by; a snapshot of another version is not read. Letters are what Unicode says they are. */
 export function analysisVersion(unicode: string | undefined = process.versions.unicode): number {

@@ -132,6 +132,16 @@ test('the title is the front matter title, else the first heading, else the file
   });
 });
 
+test.each(['plain', 'hybrid'] as const)('%s finds the words of JSON behind and in what is escaped', (mode) => {
+  const notes = { note: 'first\nquagga\tgrazes "loudly"', clé: 'the café\\okapi' };
+  const ascii = JSON.stringify(notes).replace(/[^ -~]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`);
+  const index = indexOf({ 'api/notes.json': ascii });
+  for (const query of ['quagga', 'grazes', 'loudly', 'café', 'okapi', 'clé', '"quagga grazes"'])
+    expect([query, filesFor(index, { query, mode })]).toEqual([query, ['api/notes.json']]);
+  for (const query of ['nquagga', 'tgrazes', 'u00e9'])
+    expect([query, filesFor(index, { query, mode })]).toEqual([query, []]);
+});
+
 test('an empty file is found by its path', () => {
   expect(filesFor(indexOf({ 'quagga/notes.md': '' }), { query: 'quagga' })).toEqual(['quagga/notes.md']);
 });

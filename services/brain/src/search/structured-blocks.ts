@@ -17,6 +17,16 @@ function stringEnd(text: string, index: number): number {
   return at;
 }
 
+const ESCAPE = /\\(?:u([0-9a-fA-F]{4})|[^])/g;
+
+/** Text of JSON as it is read: `\n` is a break and no letter of the word behind it, `\u00e9` is é. */
+export function withoutEscapes(text: string): string {
+  if (!text.includes('\\')) return text;
+  return text.replace(ESCAPE, (_escape, code?: string) =>
+    code === undefined ? ' ' : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}
+
 const OPENERS = '{[';
 const CLOSERS = '}]';
 
