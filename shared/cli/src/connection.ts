@@ -35,7 +35,7 @@ export function credentialOf(env: Surroundings['env']): Credential {
 }
 
 /** Throws UsageProblem. */
-export function connect(env: Surroundings['env'], options: ConnectionValues): Client {
+export function connect(env: Surroundings['env'], options: ConnectionValues, until?: AbortSignal): Client {
   const text = (name: string): string | undefined => {
     const value = options[name];
     // What a script left empty would be another session than was meant, or the operator in place of an agent.
@@ -50,11 +50,18 @@ export function connect(env: Surroundings['env'], options: ConnectionValues): Cl
       agent: text('agent'),
       timeoutMs: timeoutMs(text('timeout')),
       reachWithinMs: REACH_WITHIN_MS,
+      fetch: until === undefined ? undefined : fetchUntil(until),
     });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageProblem(error.message);
     throw error;
   }
+}
+
+/** A request that nobody waits for any more would keep the process. */
+function fetchUntil(until: AbortSignal): typeof fetch {
+  return (input, init) =>
+    fetch(input, { ...init, signal: AbortSignal.any([until, ...(init?.signal ? [init.signal] : [])]) });
 }
 
 function timeoutMs(seconds: string | undefined): number | undefined {

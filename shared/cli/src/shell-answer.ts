@@ -10,11 +10,15 @@ export const ANSWER_COMMAND = '__complete';
 /** Somebody waits with a finger on the key. */
 const WITHIN_MS = 2000;
 
+interface CompletionCall extends Pick<Surroundings, 'argv' | 'env'> {
+  readonly stdout: Pick<Surroundings['stdout'], 'write'>;
+}
+
 /** `--line <text up to the cursor> [--breaks <characters>]`, or `-- <words...> <unfinished word>`. Says nothing when it cannot. */
-export async function answerShell({ argv, env, stdout }: Surroundings): Promise<void> {
+export async function answerShell({ argv, env, stdout }: CompletionCall): Promise<void> {
   const { words, current, breaks } = questionOf(argv.slice(1));
   const late = AbortSignal.timeout(WITHIN_MS);
-  const asked = complete({ words, current, client: (options) => connect(env, { ...options, timeout: '2' }) });
+  const asked = complete({ words, current, client: (options) => connect(env, { ...options, timeout: '2' }, late) });
   const nothing = new Promise<null>((resolve) => late.addEventListener('abort', () => resolve(null)));
   const answer = await Promise.race([asked, nothing]).catch(() => null); // a prompt is no place for complaints
   if (answer === null) return;
