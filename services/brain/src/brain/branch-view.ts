@@ -34,6 +34,8 @@ export type ListedFile = Readonly<z.output<typeof ListedFile>>;
 export interface ViewedFile extends ListedFile {
   /** Null when the file is not text. */
   readonly text: string | null;
+  /** As git writes it. */
+  readonly mode: string;
 }
 
 /** Bytes from `offset` on, at most so many. */
@@ -73,7 +75,9 @@ export function worktreeView(repository: Repository, writer: BranchWriter, commi
     },
     async read(path) {
       const found = await writer.read(path);
-      return found === null ? null : { ...listed(found.entry, found.entry.problem), text: found.text };
+      return found === null
+        ? null
+        : { ...listed(found.entry, found.entry.problem), text: found.text, mode: found.entry.mode };
     },
     async readPiece(path, piece) {
       const found = await writer.read(path);
@@ -157,7 +161,7 @@ export function commitView(
     for (const [path, entry] of await shownTree()) {
       if (slices.isOver) await slices.pause();
       if (!isWanted(path)) continue;
-      const { text: _text, ...names } = await viewedEntry(repository, path, entry);
+      const { text: _text, mode: _mode, ...names } = await viewedEntry(repository, path, entry);
       yield names;
     }
   }
@@ -254,12 +258,13 @@ function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry
 }
 
 /** What is too large for text is described without its bytes, as a look at the disk does it. */
-async function viewedEntry(repository: Repository, file: string, { oid, bytes }: TreeEntry): Promise<ViewedFile> {
-  if (bytes === null || bytes <= MAX_FILE_BYTES) return viewed(file, await readBlob(repository, oid));
-  return { file, bytes, hash: '', modifiedAt: null, text: null, kind: 'large', problem: 'is larger than 1 MiB' };
+async function viewedEntry(repository: Repository, file: string, entry: TreeEntry): Promise<ViewedFile> {
+  const { oid, bytes, mode } = entry;
+  if (bytes === null || bytes <= MAX_FILE_BYTES) return { ...viewed(file, await readBlob(repository, oid)), mode };
+  return { file, bytes, hash: '', modifiedAt: null, text: null, kind: 'large', problem: 'is larger than 1 MiB', mode };
 }
 
-function viewed(file: string, content: Buffer): ViewedFile {
+function viewed(file: string, content: Buffer): Omit<ViewedFile, 'mode'> {
   const text = decodeText(content);
   const names = { file, bytes: content.byteLength, hash: hash('sha256', content, 'hex'), modifiedAt: null };
   return text === null

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { z } from 'zod';
 import { allow } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
-import { textDifference } from '../domain/diff/unified.ts';
+import { modeHeader, REGULAR_MODE, textDifference } from '../domain/diff/unified.ts';
 import { compareCommits } from '../git/history.ts';
 import type { Repository } from '../git/repository.ts';
 import type { RowView } from '../ports.ts';
@@ -129,17 +129,18 @@ interface Side {
   readonly text: string | null;
   readonly bytes: number;
   readonly hash: string | null;
+  readonly mode: string;
 }
 
 /** Null when nothing of it may be shown. What is not served is there all the same. */
 async function readSide(view: BranchView, file: string, rows: RowView): Promise<Side | null> {
   const found = await view.read(file);
-  if (found === null) return { text: null, bytes: 0, hash: null };
+  if (found === null) return { text: null, bytes: 0, hash: null, mode: REGULAR_MODE };
   // Bytes that nobody read are like no others.
-  if (found.hash === '') return { text: null, bytes: found.bytes, hash: null };
+  if (found.hash === '') return { text: null, bytes: found.bytes, hash: null, mode: found.mode };
   if (found.text === null || !rows.hides(file)) return found;
   const text = rows.shown(file, found.text);
-  return text === null ? null : { text, bytes: Buffer.byteLength(text), hash: found.hash };
+  return text === null ? null : { text, bytes: Buffer.byteLength(text), hash: found.hash, mode: found.mode };
 }
 
 /** Null when both states have it alike. */
@@ -149,18 +150,27 @@ function rowOf(file: string, before: Side | null, now: Side | null, room: number
   const [old, current] = [textOf(before), textOf(now)];
   if (old === undefined || current === undefined)
     return { file, change, added: null, removed: null, patch: null, truncated: false };
-  return { file, change, ...textDifference(file, old, current, room) };
+  const above = modeHeader(file, fileOf(before, old), fileOf(now, current));
+  if (Buffer.byteLength(above) > room)
+    return { file, change, ...textDifference(file, old, current, 0), truncated: true };
+  const difference = textDifference(file, old, current, room - Buffer.byteLength(above));
+  return { file, change, ...difference, patch: above + difference.patch };
 }
 
 function kindBetween(before: Side | null, now: Side | null): ChangeKind | null {
   if (before === null) return now === null ? null : 'added';
   if (now === null) return 'deleted';
-  return before.hash !== null && before.hash === now.hash ? null : 'modified';
+  const isSame = before.hash !== null && before.hash === now.hash && before.mode === now.mode;
+  return isSame ? null : 'modified';
 }
 
 /** Null = there is no file; undefined = it is not text. */
 function textOf(side: Side | null): string | null | undefined {
   return side === null ? null : (side.text ?? undefined);
+}
+
+function fileOf(side: Side | null, text: string | null): { mode: string; text: string } | null {
+  return side === null || text === null ? null : { mode: side.mode, text };
 }
 
 /** What a commit of the branch would take now. */

@@ -37,6 +37,26 @@ export function textDifference(
   return { added, removed, patch: edits.length === 0 ? '' : parts.join(''), truncated: false };
 }
 
+/** One side of a file that is there. */
+interface DiffedFile {
+  readonly mode: string;
+  readonly text: string;
+}
+
+/** Of a file that is one to git when nobody says otherwise. */
+export const REGULAR_MODE = '100644';
+
+/** What stands above the hunks where they cannot say all: of another mode, and of an empty file that came or went. */
+export function modeHeader(path: string, before: DiffedFile | null, after: DiffedFile | null): string {
+  if (before === null && after === null) return '';
+  const first = `diff --git a/${path} b/${path}\n`;
+  if (before !== null && after !== null)
+    return before.mode === after.mode ? '' : `${first}old mode ${before.mode}\nnew mode ${after.mode}\n`;
+  const { mode, text } = before ?? after ?? { mode: REGULAR_MODE, text: '' };
+  if (mode === REGULAR_MODE && text !== '') return '';
+  return `${first}${before === null ? 'new' : 'deleted'} file mode ${mode}\n`;
+}
+
 /** A name with blanks ends in a tab, or `patch` would cut it there. */
 function header(mark: string, side: string, path: string, text: string | null): string {
   if (text === null) return `${mark} /dev/null\n`;
