@@ -1,6 +1,6 @@
 /** Writes the backup of one brain: a moment of it, its objects as git bundles them, its rows. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { CallError } from '@svc/contract/codes.ts';
 import { allow, deny, type Decision } from '@svc/contract/decision.ts';
 import { auditedSubject, writeAudit } from '@svc/runtime/audit.ts';
@@ -143,9 +143,11 @@ async function settle(
 async function bundleOf(repository: Repository, { refs, work }: Moment, folder: string): Promise<Piece[]> {
   const tips = [...refs, ...work.map(({ branch, commit }) => ({ ref: `refs/svc/work/${branch}`, oid: commit }))];
   const header = ['# v2 git bundle', ...tips.map(({ ref, oid }) => `${oid} ${ref}`), '', ''].join('\n');
+  const store = await storeBeside(repository, folder);
   const { stdout } = await repository.git.run({
     args: ['pack-objects', '--revs', '--delta-base-offset', '--quiet', join(folder, 'objects')],
     gitDir: repository.gitDir,
+    env: { GIT_OBJECT_DIRECTORY: store },
     config: NO_SEARCH_IN_LARGE,
     stdin: tips.map(({ oid }) => `${objectId(oid)}\n`).join(''),
     timeoutMs: PACKING_MS,
@@ -153,4 +155,16 @@ async function bundleOf(repository: Repository, { refs, work }: Moment, folder: 
   const pack = join(folder, `objects-${objectId(stdout.toString('latin1').trim())}.pack`);
   await writeFile(join(folder, 'header'), header);
   return [{ file: join(folder, 'header') }, { file: pack }];
+}
+
+/**
+ * The repository's objects, with a place for new ones in the folder: a pack is written among the objects and then moved,
+ * which goes no further than a file system does.
+ */
+async function storeBeside({ gitDir }: Repository, folder: string): Promise<string> {
+  const store = join(folder, 'store');
+  await mkdir(join(store, 'info'), { recursive: true });
+  await mkdir(join(store, 'pack'));
+  await writeFile(join(store, 'info', 'alternates'), `${resolve(gitDir, 'objects')}\n`);
+  return store;
 }
