@@ -217,6 +217,25 @@ test.skipIf(installed === null)('a spawned program is told of, to who started it
   await expect(call('svc_shell_capture', {})).rejects.toThrow('VAF_INPUT_INVALID');
 });
 
+test.skipIf(installed === null)('a token that is bound to a workspace sees what its agent started by it', async () => {
+  const spawned = await callTool(platform.bus, 'habitat', 'agent_spawn', { name: 'ann', team: 'shell' });
+  const ann = String(spawned.fields['agentId']);
+  const asAnn = (bound: string | null) => ({
+    subject: { userId: ann, agentId: ann, workspace: bound ?? 'default', verified: true },
+    operator: false,
+    token: { tokenId: `t-${bound}`, bound, readOnly: false, profile: null, expiresAt: Date.now() + 60_000 },
+  });
+  await callTool(platform.bus, 'habitat', 'sudo_grant', { agentId: ann, capability: 'exec' });
+  const [free, one, other] = [asAnn(null), asAnn('one'), asAnn('other')];
+  for (const own of [free, one]) {
+    const { jobId } = await call('svc_shell_spawn', { cmd: 'tail -n 1 /usr/bin/env' }, own);
+    await expect.poll(async () => (await call('svc_shell_capture', { jobId }, own))['state']).toBe('exited');
+    for (const twin of [free, one, other].filter((over) => over !== own))
+      expect(await call('svc_shell_capture', { jobId }, twin)).toMatchObject({ code: 'E_JOB_ABSENT' });
+    expect(await call('svc_shell_capture', { jobId })).toMatchObject({ state: 'exited' });
+  }
+});
+
 test.skipIf(installed === null)('what a program that still runs has printed is told, and how it ended', async () => {
   const { jobId, startedAt, killAt } = await call('svc_shell_spawn', { cmd: 'tail -n 1 -f /usr/lib/os-release' });
   expect(Number(killAt) - Number(startedAt)).toBe(60_000);

@@ -120,17 +120,23 @@ const capture = defineSandboxTool({
     await assertPermitted(deps.registry, caller, 'exec');
     await assertReady(call as Call);
     const job = await deps.jobs.find(jobId ?? '');
-    if (job === null || (!caller.operator && job.by !== actorName(caller))) throw refuse('E_JOB_ABSENT');
+    if (job === null || (!caller.operator && job.by !== jobOwner(caller))) throw refuse('E_JOB_ABSENT');
     const { state, exitCode: code, output } = job;
     return { ok: code === 0, jobId: job.jobId, state, output, exitCode: code };
   },
 });
 
+/** Whose a job is: a token that is bound to a workspace has only what was started there by such a one. No id has a blank in it. */
+function jobOwner(caller: Call['caller']): string {
+  const bound = caller.token?.bound ?? null;
+  return bound === null ? actorName(caller) : `${actorName(caller)} in ${bound}`;
+}
+
 async function spawned(call: Call, line: string): Promise<Once<Job, 'E_SHELL_SANDBOX'>> {
   const { deps, caller } = call;
   const words = await wordsOf(call, line);
   const by = actorName(caller);
-  const job = { jobId: deps.newJobId(), by, cmd: line, aliveMs: SPAWNED_MS };
+  const job = { jobId: deps.newJobId(), by: jobOwner(caller), cmd: line, aliveMs: SPAWNED_MS };
   const payload = { by, jobId: job.jobId, program: words[0] };
   const told = { name: 'shell:spawned', workspace: workspaceOf(caller), payload } as const;
   const placed = await deps.shell.spawn(tenantOf(caller), words, SPAWNED_MS, async (running) => {
