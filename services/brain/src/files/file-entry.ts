@@ -80,6 +80,8 @@ const NOT_A_FILE = 'is neither a file nor a link';
 const TOO_LARGE = 'is larger than 50 MiB';
 const FORBIDDEN = 'may not be read by the user that the service runs as';
 const REPOSITORY = 'is a git repository of its own';
+const MAX_FOLDERS = 64;
+const TOO_DEEP = `lies in ${MAX_FOLDERS} folders`;
 
 /** Null when there is nothing, or a directory that is looked into. */
 export function statEntry(root: string, onDisk: string): BigIntStats | null {
@@ -93,13 +95,15 @@ export function statEntry(root: string, onDisk: string): BigIntStats | null {
   }
 }
 
-/** A directory that is a repository of its own, or that the service may not enter or list: it is an entry itself. */
+/** A directory that is a repository of its own, lies too deep, or may not be entered or listed: it is an entry itself. */
 export function isNotLookedInto(root: string, onDisk: string): boolean {
-  return onDisk !== '' && problemInside(join(root, onDisk)) !== null;
+  return onDisk !== '' && problemInside(root, onDisk) !== null;
 }
 
 /** Why a directory is not looked into. */
-function problemInside(directory: string): string | null {
+function problemInside(root: string, onDisk: string): string | null {
+  if (onDisk.split('/').length > MAX_FOLDERS) return TOO_DEEP;
+  const directory = join(root, onDisk);
   try {
     if (isThere(join(directory, '.git'))) return REPOSITORY;
     return mayBeListed(directory) ? null : FORBIDDEN;
@@ -111,7 +115,7 @@ function problemInside(directory: string): string | null {
 
 /** Whether what is below it is out of sight, where it is a directory. */
 export function isNotLookedThrough({ problem }: FileEntry): boolean {
-  return problem === REPOSITORY || problem === FORBIDDEN;
+  return problem === REPOSITORY || problem === FORBIDDEN || problem === TOO_DEEP;
 }
 
 /** Whether a directory above is one that is not looked into. */
@@ -127,7 +131,7 @@ export function describeOnDisk(place: EntryPlace, stat: BigIntStats, now: number
   const { root, onDisk } = place;
   if (leadsAstray(root, onDisk)) return null;
   if (stat.isSymbolicLink()) return describeLink(place, stat, now);
-  if (!stat.isFile()) return unread(place, stat, 'other', problemInside(join(root, onDisk)) ?? NOT_A_FILE);
+  if (!stat.isFile()) return unread(place, stat, 'other', problemInside(root, onDisk) ?? NOT_A_FILE);
   if (stat.size > MAX_COMMITTED_BYTES) return unread(place, stat, 'other', TOO_LARGE);
   if (stat.size > MAX_CONTENT_BYTES) return unread(place, stat, 'large', 'is larger than 1 MiB');
   try {

@@ -6,9 +6,6 @@ import { TEMP_PREFIX } from './staged-contents.ts';
 import { isNotLookedInto, isUnspeakable } from './file-entry.ts';
 import { isAbsent, isForbidden, isThere, isTooLong } from './fsync.ts';
 
-/** Deeper directories are an entry of their own that is not looked into. */
-const MAX_WALK_DEPTH = 64;
-
 interface WalkedTree {
   readonly root: string;
   /** Neither shown nor looked into. */
@@ -19,7 +16,6 @@ interface WalkedTree {
 
 /** Spellings on disk, relative to the root. `directory` '' = everything. */
 export async function* walkTree(tree: WalkedTree, directory: string): AsyncGenerator<string> {
-  if (directory.split('/').length > MAX_WALK_DEPTH) return;
   tree.entering(directory);
   for (const child of (await readDirectory(join(tree.root, directory))) ?? []) {
     const onDisk = directory === '' ? child.name : `${directory}/${child.name}`;
