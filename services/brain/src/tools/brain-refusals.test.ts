@@ -136,9 +136,12 @@ describe('a brain that a person has spoilt', () => {
     for (const [tool, args] of [
       ['brain_current', {}],
       ['brain_stack', { wait: true }],
-      ['svc_branch_changed_brains', {}],
     ] as const)
       expect([tool, await EDITOR.no(tool, args)]).toEqual([tool, { code: 'BRAIN_LOAD_FAIL' }]);
+    // The others are told; of this one it is said that nothing is known.
+    const { changes, problems } = await EDITOR.ok('svc_branch_changed_brains');
+    expect(changes).not.toContainEqual(expect.objectContaining({ brain }));
+    expect(problems).toEqual([{ brain, code: 'BRAIN_LOAD_FAIL', text: expect.any(String) }]);
     writeFileSync(config, kept);
     expect(await EDITOR.ok('brain_current')).toMatchObject({ current: brain });
   });

@@ -9,6 +9,7 @@ import { type BrainDeps, defineTool } from '../deps.ts';
 import { switchBranch } from '../domain/stack.ts';
 import { autoBranch } from '../operations/auto-branch.ts';
 import { createBranch, listBranches, listChanged, openBranch, readDirty } from '../operations/branches.ts';
+import { brainProblem } from './brain-problem.ts';
 import { cursorAfter, dirtyFile, leftEntry, nextCursor, shownStack, stackNames } from './results.ts';
 import {
   askEveryBrain,
@@ -217,21 +218,30 @@ const changedBrains = defineTool({
   output: z.strictObject({
     brains: z.array(z.string()),
     changes: z.array(z.strictObject({ brain: z.string(), branch: z.string(), files: z.int() })),
+    problems: z
+      .array(z.strictObject({ brain: z.string(), code: z.string(), text: z.string() }))
+      .describe('Brains that could not be asked (ours): what they have is not known.'),
   }),
   access: 'public',
   effect: 'read',
   refuses: [],
   raises: READ_RAISES,
   async handler(_input, context) {
+    const failures: unknown[] = [];
     const found = await askEveryBrain(context, async ({ ask }, brain) => {
-      const rows = await ask(listChanged, {}).catch((error: unknown) => {
-        if (isGone(error)) return [];
-        throw error;
-      });
-      return rows.map((row) => ({ brain, ...row }));
+      try {
+        const rows = await ask(listChanged, {});
+        return { changes: rows.map((row) => ({ brain, ...row })), problems: [] };
+      } catch (error) {
+        if (isGone(error)) return { changes: [], problems: [] };
+        failures.push(error);
+        return { changes: [], problems: [{ brain, ...brainProblem(context, brain, error) }] };
+      }
     });
-    const changes = found.flat();
-    return { brains: [...new Set(changes.map(({ brain }) => brain))], changes };
+    // Where nothing is known, an empty list would read as if there were nothing to commit.
+    if (failures.length > 0 && failures.length === found.length) throw failures[0];
+    const [changes, problems] = [found.flatMap((one) => one.changes), found.flatMap((one) => one.problems)];
+    return { brains: [...new Set(changes.map(({ brain }) => brain))], changes, problems };
   },
 });
 

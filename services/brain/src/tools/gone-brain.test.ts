@@ -1,4 +1,6 @@
-/** What is said of all brains while one of them goes. */
+/** What is said of all brains while one of them goes, or cannot be opened. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { openBrainTestBed } from '../../testing/brain-test-bed.ts';
@@ -20,5 +22,22 @@ test('a brain that is deleted meanwhile is missing in what is said of all, and s
     expect(await deleting).toMatchObject({ deleted: true });
     for (const list of await Promise.all(lists)) expect(list['brains']).toContain('svc');
   }
+  await node.stop();
+});
+
+test('a brain that does not open is named beside what the others have', async () => {
+  await using bed = await openBrainTestBed();
+  let node = await bed.start();
+  await node.call('brain_write', { name: 'changed', content: 'x' });
+  await node.call('brain_push', { name: 'spoilt', create: true });
+  await node.call('brain_write', { brain: 'spoilt', name: 'changed', content: 'x' });
+  await node.stop();
+  writeFileSync(join(bed.dataDir, 'brains', 'spoilt', '.git', 'config'), '[[[');
+  node = await bed.start();
+  expect(await node.call('svc_branch_changed_brains', {})).toEqual({
+    brains: ['svc'],
+    changes: [{ brain: 'svc', branch: 'main', files: 1 }],
+    problems: [{ brain: 'spoilt', code: 'BRAIN_LOAD_FAIL', text: expect.any(String) }],
+  });
   await node.stop();
 });

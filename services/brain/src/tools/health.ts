@@ -1,6 +1,5 @@
 /** svc_health: how this node's brains are. */
 import { z } from 'zod';
-import { CALL_ERRORS, CallError, Refusal } from '@svc/contract/codes.ts';
 import { CommitId, TimestampMs } from '@svc/contract/params.ts';
 import { LATE, within } from '@svc/runtime/within.ts';
 import type { AskedBrain } from '../brain/brain-router.ts';
@@ -9,6 +8,7 @@ import { BUILTIN_MODEL } from '../embedding/domain/builtin.ts';
 import { viewLeaseOf } from '../operations/lease.ts';
 import { type BrainSummary, summarise } from '../operations/summary.ts';
 import type { BrainProblem } from '../writer/context.ts';
+import { brainProblem } from './brain-problem.ts';
 import { nodeProblems } from './node-problems.ts';
 import { entryKind } from './results.ts';
 import { askEveryBrain, type CallContext, resolveTarget } from './target.ts';
@@ -158,11 +158,8 @@ async function summaryOf(
   try {
     return await ask(summarise, {});
   } catch (error) {
-    if (error instanceof CallError || error instanceof Refusal)
-      return { code: error.code, text: `${name}: ${error.message}` };
-    // A bug, but one brain's: the state of the others is still asked for.
-    context.deps.log.error({ err: error, brain: name }, 'the state of a brain could not be told');
-    return { code: 'INTERNAL', text: `${name}: ${CALL_ERRORS.INTERNAL.meaning}` };
+    const { code, text } = brainProblem(context, name, error);
+    return { code, text: `${name}: ${text}` };
   }
 }
 

@@ -1406,7 +1406,7 @@ export interface Tools {
   /** Lists the brains and branches that have uncommitted files. */
   svc_branch_changed_brains: {
     arguments: Record<string, never>;
-    result: { brains: string[]; changes: ({ brain: string; branch: string; files: number })[] };
+    result: { brains: string[]; changes: ({ brain: string; branch: string; files: number })[]; problems: ({ brain: string; code: string; text: string })[] };
     refusals: never;
     dress: unknown;
     callErrors: 'BRAIN_LOAD_FAIL';
