@@ -7,6 +7,8 @@ import { sweepHolds } from './store/hold-sweep.ts';
 
 const SWEEP_HOLDS_MS = 30_000;
 const AUDIT_MS = 3_600_000;
+/** What came since is read by the next start too, which waits for it. */
+const CATCH_UP_MS = 300_000;
 
 export function ledgerJobs(
   parts: Pick<Platform, 'clock' | 'log'>,
@@ -20,6 +22,7 @@ export function ledgerJobs(
       scope: 'cluster',
       run: () => sweepHolds(client, ledger, parts),
     },
-    { id: 'escrow.audit', everyMs: AUDIT_MS, scope: 'cluster', run: () => audit.run() },
+    { id: 'escrow.catch-up', everyMs: CATCH_UP_MS, scope: 'cluster', run: ({ signal }) => audit.run(signal) },
+    { id: 'escrow.audit', everyMs: AUDIT_MS, scope: 'cluster', run: ({ signal }) => audit.readWhole(signal) },
   ];
 }

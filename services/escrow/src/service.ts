@@ -33,7 +33,7 @@ export const escrowService = storeService({
     const { ledger, audit, registry } = deps;
     // Holds first: those that ended while nothing ran are no contradiction.
     await sweepHolds(store.client, ledger, platform);
-    await audit.run();
+    await audit.begin();
     return {
       deps,
       holdsRole: (caller, workspace, role) => holdsRole(registry, caller, workspace, role),
