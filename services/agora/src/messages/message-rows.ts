@@ -1,6 +1,6 @@
 /** Statements on channels, messages and subscriptions. */
 import type { SqlClient } from '@svc/runtime/database.ts';
-import { sweepRows } from '@svc/runtime/row-sweep.ts';
+import { SWEPT_AT_ONCE, sweepRows } from '@svc/runtime/row-sweep.ts';
 import { epochMs } from '@svc/runtime/sql-time.ts';
 import type { Viewer } from '../acting.ts';
 import { type Channel, KEPT_DAYS, KEPT_MESSAGES, type Subscriptions } from './domain/channel.ts';
@@ -246,18 +246,20 @@ export async function countUnread(client: SqlClient, viewer: Viewer): Promise<nu
   return row?.unread ?? 0;
 }
 
-const AT_ONCE = 10_000;
-
-/** Deletes what is kept no longer, always the oldest of a channel; returns how many. */
+/**
+ * Deletes what is kept no longer, always the oldest of a channel; returns how many. Both kinds are read from the beginning of
+ * an index, as many as go.
+ */
 export async function sweepMessages(client: SqlClient): Promise<number> {
   const [row] = await client.$queryRawUnsafe<{ swept: number }[]>(
-    `WITH old AS (
-       SELECT m.channel, m.seq FROM agora.channels c JOIN agora.messages m USING (channel)
-       WHERE c.last_seq - c.first_seq >= ${KEPT_MESSAGES} AND m.seq <= c.last_seq - ${KEPT_MESSAGES}
-       UNION SELECT channel, seq FROM agora.messages WHERE at < now() - interval '${KEPT_DAYS} days'
-       ORDER BY seq LIMIT ${AT_ONCE}
-     ), gone AS (
-       DELETE FROM agora.messages m USING old WHERE m.channel = old.channel AND m.seq = old.seq RETURNING m.channel, m.seq
+    `WITH gone AS (
+       DELETE FROM agora.messages WHERE ctid = ANY(ARRAY(
+         (SELECT m.ctid FROM agora.channels c CROSS JOIN LATERAL (
+            SELECT ctid FROM agora.messages WHERE channel = c.channel AND seq <= c.last_seq - ${KEPT_MESSAGES}
+            ORDER BY seq LIMIT ${SWEPT_AT_ONCE}) m
+          WHERE c.last_seq - c.first_seq >= ${KEPT_MESSAGES} LIMIT ${SWEPT_AT_ONCE})
+         UNION ALL (SELECT ctid FROM agora.messages WHERE at < now() - interval '${KEPT_DAYS} days'
+          ORDER BY at, seq LIMIT ${SWEPT_AT_ONCE}))) RETURNING channel, seq
      ), first AS (
        UPDATE agora.channels c SET first_seq = greatest(c.first_seq, g.last + 1)
        FROM (SELECT channel, max(seq) AS last FROM gone GROUP BY channel) g WHERE c.channel = g.channel
