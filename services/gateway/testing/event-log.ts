@@ -24,6 +24,8 @@ export interface EventLog {
   heartbeat(): void;
   /** Forgets the oldest events. */
   forget(count: number): void;
+  /** Is an older copy of itself from now on, which knows nothing beyond that position. */
+  setBack(position: number): void;
   readonly pages: number;
   stop(): Promise<void>;
 }
@@ -81,6 +83,10 @@ export async function startEventLog(
     publish,
     heartbeat: () => publish([]),
     forget: (count) => void kept.splice(0, count),
+    setBack(position) {
+      kept.splice(0, kept.length, ...kept.filter((each) => each.position <= position));
+      head = position;
+    },
     get pages() {
       return pages;
     },
