@@ -11,7 +11,7 @@ import { BrokenBranch, forgetCommits } from './broken-branch.ts';
 import { readBranches } from './refs.ts';
 import type { Repository } from './repository.ts';
 import { GitError } from './run.ts';
-import { STALE_LOCK_MS } from './index-lock.ts';
+import { ageOfLock, STALE_LOCK_MS } from './index-lock.ts';
 
 /** A git child outlives our killed process for moments only: its input ends with us. */
 const ORPHAN_MS = 1_000;
@@ -36,6 +36,7 @@ export async function repairRepository(repository: Repository, fsck: Fsck = runF
   return { removedLocks, tornIndexes, damage: await findDamage(repository, 'heads', fsck) };
 }
 
+/** What is older than the machine runs has lost its owner with it. */
 async function removeDeadLocks(repository: Repository): Promise<string[]> {
   const journal = await readJournal(repository);
   // `index.lock` is ours when it is a hard link to one of our private indexes
@@ -47,7 +48,7 @@ async function removeDeadLocks(repository: Repository): Promise<string[]> {
     if (found === null) continue;
     const ours = ourFiles.has(found.ino) || isJournalled(journal, lock, found.mtimeMs);
     if (ours) await delay(Math.min(ORPHAN_MS, Math.max(0, found.mtimeMs + ORPHAN_MS - Date.now())));
-    else if (found.mtimeMs > Math.max(Date.now() - STALE_LOCK_MS, machineStartedAt())) continue;
+    else if ((ageOfLock(path) ?? 0) < Math.min(STALE_LOCK_MS, uptime() * 1000)) continue;
     await unlink(path).then(
       () => removed.push(lock),
       (error: unknown) => {
@@ -56,11 +57,6 @@ async function removeDeadLocks(repository: Repository): Promise<string[]> {
     );
   }
   return removed;
-}
-
-/** No lock file survives the machine that ran its owner. */
-function machineStartedAt(): number {
-  return Date.now() - uptime() * 1000;
 }
 
 interface JournalRecord {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -143,6 +143,23 @@ describe('commitChanges', () => {
     expect(await indexLockOf(repository, repository.dir)).toBeNull();
     expect((await personGit(repository.dir).status()).isClean()).toBe(true);
   });
+
+  it.each(['index.lock', 'refs/heads/main.lock'])(
+    'a %s from before the clock was set back is somebody’s for ten minutes, and not until the clock is there again',
+    async (name) => {
+      const { repository } = bed;
+      await saveFiles(repository, { 'x.md': '1' });
+      const lock = join(repository.gitDir, name);
+      const dated = (ms: number) => utimes(lock, new Date(Date.now() + ms), new Date(Date.now() + ms));
+      await writeFile(lock, '');
+      await dated(60 * 60_000);
+      await expect(saveFiles(repository, { 'x.md': '2' })).rejects.toThrow();
+      const { mtimeMs } = await stat(lock);
+      expect(Math.abs(Date.now() - mtimeMs)).toBeLessThan(60_000);
+      await dated(-11 * 60_000);
+      await saveFiles(repository, { 'x.md': '3' });
+    },
+  );
 
   it.each([40, 100, 200])('starts anew from an index that was cut off after %i bytes', async (bytes) => {
     const { repository } = bed;

@@ -3,7 +3,17 @@
  * `git checkout` of a person begins to change anything there, and what it holds is in place before the branch moves:
  * whoever sees the new head sees the new index, and a killed process leaves at worst what `git add` would have left.
  */
-import { existsSync, linkSync, renameSync, rmSync, statSync, unlinkSync, writeFileSync, type Stats } from 'node:fs';
+import {
+  existsSync,
+  linkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  type Stats,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileStamp } from '../files/file-stamp.ts';
@@ -19,6 +29,8 @@ export const STALE_LOCK_MS = 10 * 60_000;
 /** How long somebody else's lock is waited for. */
 export const LOCK_PATIENCE_MS = 1_500;
 const RETRY_MS = 20;
+/** More than the clocks of a machine and of its file server differ. */
+const AHEAD_MS = 5000;
 
 /** Somebody else's lock, a person's git as a rule. */
 interface ForeignLock {
@@ -40,7 +52,7 @@ export async function lockIndex(repository: Repository, worktree: string): Promi
   const endsAt = Date.now() + LOCK_PATIENCE_MS;
   try {
     while (!isLinked(token, `${path}.lock`)) {
-      const ageMs = ageOf(`${path}.lock`);
+      const ageMs = ageOfLock(`${path}.lock`);
       if (ageMs !== null && ageMs > STALE_LOCK_MS) rmSync(`${path}.lock`, { force: true });
       else if (Date.now() >= endsAt) {
         rmSync(token, { force: true });
@@ -81,9 +93,25 @@ function foreignLock(path: string): ForeignLock | null {
   return lock === null || lock.nlink > 1 ? null : { ageMs: Math.max(0, Date.now() - lock.mtimeMs) };
 }
 
-function ageOf(path: string): number | null {
+/**
+ * Null = there is none. How old one is that was dated before the clock was set back, nobody knows: it is dated anew, or it would
+ * be somebody's until the clock is there again.
+ */
+export function ageOfLock(path: string): number | null {
   const stat = statOf(path);
-  return stat === null ? null : Math.max(0, Date.now() - stat.mtimeMs);
+  if (stat === null) return null;
+  const ageMs = Date.now() - stat.mtimeMs;
+  if (ageMs < -AHEAD_MS) dateNow(path);
+  return Math.max(0, ageMs);
+}
+
+function dateNow(path: string): void {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+  } catch (error) {
+    ignoreAbsent(error);
+  }
 }
 
 function statOf(path: string): Stats | null {

@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isPresent, readTextIfPresent } from '../files/fsync.ts';
-import { STALE_LOCK_MS } from './index-lock.ts';
+import { ageOfLock, STALE_LOCK_MS } from './index-lock.ts';
 import { scratchPath } from './journal.ts';
 import { gitDate } from './commit-object.ts';
 import type { Repository } from './repository.ts';
@@ -68,8 +68,7 @@ async function takeLock(token: string, lock: string): Promise<boolean> {
     } catch (error) {
       if (!isPresent(error)) throw error;
     }
-    const held = lstatSync(lock, { throwIfNoEntry: false });
-    if (held !== undefined && Date.now() - held.mtimeMs > STALE_LOCK_MS) rmSync(lock, { force: true });
+    if ((ageOfLock(lock) ?? 0) > STALE_LOCK_MS) rmSync(lock, { force: true });
     await delay(RETRY_MS);
   }
   return false;
