@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileStamp } from '../files/file-stamp.ts';
-import { ignoreAbsent, isPresent, readIfPresent } from '../files/fsync.ts';
+import { ignoreAbsent, isForbidden, isPresent, readIfPresent } from '../files/fsync.ts';
 import { editIndexFile, type IndexEdit } from './index-file.ts';
 import { scratchPath } from './journal.ts';
 import type { Repository } from './repository.ts';
@@ -110,7 +110,8 @@ function dateNow(path: string): void {
   try {
     utimesSync(path, now, now);
   } catch (error) {
-    ignoreAbsent(error);
+    // That of another user keeps its date.
+    if (!isForbidden(error)) ignoreAbsent(error);
   }
 }
 

@@ -99,18 +99,24 @@ test('a start waits for the first entries of a ledger that nobody has read, and 
   expect(await node.deps.audit.holds()).toBe(true);
 });
 
-test('of a ledger that was read a start reads what came since', async () => {
+test('a start reads a short ledger whole, and all accounts of a long one', async () => {
   await fill(100);
   await start();
   expect(await node.deps.audit.holds()).toBe(true);
+  const frozen = async () =>
+    (await database.pool.query('SELECT account_id FROM escrow.accounts WHERE frozen_at IS NOT NULL ORDER BY 1')).rows;
   await tamper("UPDATE escrow.entries SET memo = 'never said' WHERE account = 'old5'");
   await node.stop();
+  // As one that ended in the middle of the next reading left it.
+  await database.pool.query(
+    "UPDATE escrow.verification SET reading = complete + 1, after_account = 'old6', after_no = 1",
+  );
   await start();
-  expect(await node.deps.audit.holds()).toBe(true);
+  expect(await frozen()).toEqual([{ account_id: 'old5' }]);
+  await node.stop();
   await database.pool.query("UPDATE escrow.accounts SET spent = spent + 1 WHERE account_id = 'old6'");
   await start();
-  const { rows } = await database.pool.query('SELECT account_id FROM escrow.accounts WHERE frozen_at IS NOT NULL');
-  expect(rows).toEqual([{ account_id: 'old6' }]);
+  expect(await frozen()).toEqual([{ account_id: 'old5' }, { account_id: 'old6' }]);
 });
 
 test('a look at all accounts, and a slice of the whole ledger, cost what they read, however many entries were read before', async () => {

@@ -15,12 +15,12 @@ type Parts = Pick<Platform, 'ids' | 'log'>;
 export interface Reconciliation {
   /**
    * Looks at all accounts, and of the entries at those that came since the last look; freezes what does not hold and answers
-   * what it found. A ledger that was never read whole it reads first.
+   * what it found. A reading of the whole ledger that was broken off, as by a start, it takes up.
    */
   run(signal?: AbortSignal): Promise<readonly Violation[]>;
   /** Reads from the first entry on, in slices that let others work, then looks as `run` does. Takes up what was broken off. */
   readWhole(signal?: AbortSignal): Promise<readonly Violation[]>;
-  /** What a start waits for: `run`, but of a ledger that was never read whole no more than its first entries. */
+  /** What a start waits for: all accounts, and the whole ledger where it is short; of a long one its next entries. */
   begin(): Promise<void>;
   isWhole(account: string): Promise<boolean>;
   /** Whether the ledger was read, nothing is frozen and nothing was found that cannot be frozen. */
@@ -48,13 +48,17 @@ export function createReconciliation(base: Base, parts: Parts): Reconciliation {
     }
   };
   return {
-    run: async (signal) => (await reading.lookAtAll()) ?? readWhole(signal),
+    async run(signal) {
+      const found = (await reading.lookAtAll()) ?? [];
+      return (await reading.isUnderWay()) ? [...found, ...(await readWhole(signal))] : found;
+    },
     readWhole,
     async begin() {
-      let slices = 0;
-      while ((await reading.lookAtAll()) === null) {
-        while ((await reading.readSlice()) !== null) if ((slices += 1) === SLICES_OF_A_START) return;
-      }
+      // What one that was broken off had read before it is read again.
+      let ends = (await reading.isUnderWay()) ? 2 : 1;
+      for (let slices = 0; ends > 0 && slices < SLICES_OF_A_START; slices += 1)
+        if ((await reading.readSlice()) === null) ends -= 1;
+      await reading.lookAtAll();
     },
     isWhole: async (account) => (await readViolations(base.client, [account])).length === 0,
     holds: () => reading.holds(),
@@ -100,6 +104,11 @@ class LedgerReading {
         return null;
       }),
     );
+  }
+
+  /** Whether the ledger was never read whole, or is being read. */
+  isUnderWay(): Promise<boolean> {
+    return this.#inTurn(async (_tx, { complete, reading }) => complete === 0n || reading !== null);
   }
 
   async holds(): Promise<boolean> {
