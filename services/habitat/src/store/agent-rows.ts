@@ -26,9 +26,13 @@ export interface AgentRow {
 const COLUMNS = `agent_id AS "agentId", name, role, parent, brain, team, workspace, role_id AS "roleId",
   reports_to AS "reportsTo", created_by AS "createdBy", ${epochMs('created_at')} AS "createdAt"`;
 
-/** Condition on a row `a` of agents: it still holds a role where it was spawned. */
+/**
+ * Condition on a row `a` of agents: it still holds a role where it was spawned. Asked of the index row by row (`OFFSET`
+ * keeps the planner from making it a join): while tables grow faster than their statistics, it takes both sides for small
+ * and compares each agent with each role.
+ */
 export const IS_AT_HOME = `EXISTS (SELECT 1 FROM habitat.roles own
-  WHERE own.workspace_id = a.workspace AND own.user_id = a.agent_id)`;
+  WHERE own.workspace_id = a.workspace AND own.user_id = a.agent_id OFFSET 0)`;
 
 /** A live agent, kept as it is until the transaction ends; null = unknown or killed. `SHARE` lets others keep it too. */
 export async function lockAgent(tx: SqlClient, agentId: string, mode: 'UPDATE' | 'SHARE'): Promise<AgentRow | null> {
