@@ -1,21 +1,16 @@
 /** PostgreSQL without a server: PGlite in a thread of its own, reached like a server through a unix socket. */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Pool } from 'pg';
 import { takeLock } from './data-lock.ts';
 import { type Engine, startEngine } from './database.embedded.engine.ts';
+import { startMaintenance } from './database.embedded.maintenance.ts';
 import type { Database } from './database.ts';
 import { type DatabaseLog, pingPool, WAIT_FOR_CONNECTION_MS } from './database.postgres.ts';
 import { embeddedSnapshot } from './snapshot.ts';
 import './wasm-code.ts';
 
-const CHECKPOINT_EVERY_MS = 60_000;
-const VACUUM_EVERY_MS = 600_000;
-/** Plans of statements that are kept were made for tables as they were then: small ones grow. */
-const PLAN_ANEW_EVERY_MS = 10_000;
-/** What a checkpoint may write: all that is in memory, and a new segment of the log. */
-const MAINTENANCE_BYTES = 48 * 1024 * 1024;
 /** The server resets what exceeds its limit instead of queueing it, so the pool stays far below. */
 const SERVER_CONNECTIONS = 200;
 const POOL_CONNECTIONS = 32;
@@ -79,36 +74,4 @@ function makeSocketDirectory(directory: string): string {
   mkdirSync(inside, { mode: 0o700 });
   chmodSync(inside, 0o700);
   return inside;
-}
-
-/** A checkpoint that finds the disk full breaks the engine; what is not checkpointed is in its log. */
-function hasRoom(directory: string): boolean {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize > MAINTENANCE_BYTES;
-}
-
-/** The engine has neither checkpointer nor autovacuum. Both run through a connection, in line with everything else. */
-function startMaintenance(pool: Pool, directory: string, log: DatabaseLog): { stop(): Promise<void> } {
-  let current = Promise.resolve();
-  const every = (periodMs: number, sql: string) =>
-    setInterval(() => {
-      if (!hasRoom(directory)) return;
-      current = current
-        .then(() => pool.query(sql))
-        .then(
-          () => undefined,
-          (error: unknown) => log.warn({ err: error, sql }, 'embedded database maintenance failed'),
-        );
-    }, periodMs).unref();
-  const timers = [
-    every(CHECKPOINT_EVERY_MS, 'CHECKPOINT'),
-    every(VACUUM_EVERY_MS, 'VACUUM (ANALYZE)'),
-    every(PLAN_ANEW_EVERY_MS, 'DISCARD PLANS'),
-  ];
-  return {
-    async stop() {
-      for (const timer of timers) clearInterval(timer);
-      await current;
-    },
-  };
 }
