@@ -161,8 +161,7 @@ export function commitView(
     for (const [path, entry] of await shownTree()) {
       if (slices.isOver) await slices.pause();
       if (!isWanted(path)) continue;
-      const { text: _text, mode: _mode, ...names } = await viewedEntry(repository, path, entry);
-      yield names;
+      yield withoutContent(await viewedEntry(repository, path, entry));
     }
   }
 
@@ -255,6 +254,10 @@ async function readFirst(view: BranchView, paths: readonly string[]): Promise<Vi
 
 function listed({ path: file, bytes, hash: sha256, modifiedAt, kind }: FileEntry, problem: string | null): ListedFile {
   return { file, bytes, hash: sha256, modifiedAt, kind, problem };
+}
+
+export function withoutContent({ text: _text, mode: _mode, ...file }: ViewedFile): ListedFile {
+  return file;
 }
 
 /** What is too large for text is described without its bytes, as a look at the disk does it. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { allow, deny, type Decision, type Denial } from '@svc/contract/decision.ts';
 import { candidatePaths } from '@svc/contract/names.ts';
-import { type BranchView, findFile, ListedFile, type ViewedFile } from '../brain/branch-view.ts';
+import { type BranchView, findFile, ListedFile, type ViewedFile, withoutContent } from '../brain/branch-view.ts';
 import { READ_REFUSALS, type ReadRefusal, WRITE_REFUSALS, type WriteRefusal } from '../brain/open-brain.ts';
 import type { Once } from '@svc/runtime/idempotency.ts';
 import type { RowView } from '../ports.ts';
@@ -76,10 +76,11 @@ async function readSeen(
   const { file: found, candidates } = await findFile(view, path, rows.mayRead);
   const file = found === null ? null : shownFile(rows, state, found);
   if (file === null) return absent(path, candidates);
-  const { text: content, kind, problem, ...rest } = file;
+  const { text: content, kind, problem, bytes, hash, modifiedAt } = file;
   if (content === null) return deny('E_NOT_TEXT', { file: file.file, kind }, notServed(file.file, problem));
   const dirty = view.isDirty(file.file);
-  return allow({ ...rest, content, branch, commit: dirty ? null : view.commit, dirty });
+  const commit = dirty ? null : view.commit;
+  return allow({ file: file.file, content, bytes, hash, modifiedAt, branch, commit, dirty });
 }
 
 function absent(file: string, candidates: readonly string[]): Denial<'E_FILE_ABSENT'> {
@@ -148,9 +149,7 @@ async function pageOf(seen: Seen, op: ListQuestion): Promise<FilePage> {
 export async function shownListed({ view, rows, state }: Seen, { file }: ListedFile): Promise<ListedFile | null> {
   const found = await view.read(file);
   const shown = found === null ? null : shownFile(rows, state, found);
-  if (shown === null) return null;
-  const { text: _text, ...listed } = shown;
-  return listed;
+  return shown === null ? null : withoutContent(shown);
 }
 
 async function described(
