@@ -101,6 +101,12 @@ function columnsOf(some: readonly Waiting[]): Columns {
   ];
 }
 
+/**
+ * Of the outcome, when that is a refusal. PostgreSQL reads no member of JSON in which somewhere a NUL, or half a surrogate
+ * pair, is written; in its place stands what is as long, so that the escape of a backslash before it stays one.
+ */
+const CODE = String.raw`regexp_replace(outcome::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'g')::json->>'code'`;
+
 function statementsOn(schema: string) {
   const table = `"${schema}".idempotency`;
   // Nobody waits for the disk: what is lost is made again.
@@ -109,8 +115,8 @@ function statementsOn(schema: string) {
     FROM soon, unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
       AS r (principal, tool, key, args_hash, reply, refusal)
     WHERE (t.principal, t.tool, t.key, t.args_hash) = (r.principal, r.tool, r.key, r.args_hash)
-      AND t.outcome IS NOT NULL AND t.outcome->>'code' IS NOT DISTINCT FROM r.refusal`;
-  const find = `SELECT outcome->>'code' AS code, reply AS body, refusal FROM ${table}
+      AND t.outcome IS NOT NULL AND ${CODE} IS NOT DISTINCT FROM r.refusal`;
+  const find = `SELECT ${CODE} AS code, reply AS body, refusal FROM ${table}
     WHERE principal = $1 AND tool = $2 AND key = $3 AND args_hash = $4 AND outcome IS NOT NULL
       AND at >= ${IDEMPOTENCY_KEPT_SINCE}`;
   return { keepAll, find };

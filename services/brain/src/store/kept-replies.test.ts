@@ -41,6 +41,23 @@ it('tells a reply again word for word, in this process at once and in any other 
   }
 });
 
+it('tells again also of an outcome with a text that PostgreSQL cannot read, and of what is kept beside it', async () => {
+  const texts = ['a\0b', '\ud800', '\\u0000 \\\0 \\ud800', '\ud83d\ude00'];
+  const some = replies();
+  const told = [
+    ...texts.map((text) => allow({ [text]: text })),
+    ...texts.map((text) => deny('E_LOCKED', { text })),
+  ].map((decision) => ({ decision, key: scope(), reply: decision.ok ? SAVED : LOCKED }));
+  for (const { key, decision } of told) await settle(key, decision);
+  for (const { key, reply } of told) some.keep(key, reply);
+  for (const { key, reply } of told) expect(await some.find(key)).toEqual(reply);
+  await some.close();
+  for (const { key, decision, reply } of told) {
+    expect(await replies().find(key)).toEqual(reply);
+    expect(await idempotency.find(bed.client, key)).toEqual(decision);
+  }
+});
+
 it('keeps nothing that is not the outcome: what one process refused before may have been done by another', async () => {
   const [done, refused, nothing] = [scope(), scope(), scope()];
   const [early, late] = [replies(), replies()];
