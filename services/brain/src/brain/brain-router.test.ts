@@ -50,8 +50,14 @@ it('answers a question of another process, and none that is not in its form', as
   const refused = { failure: { code: 'INTERNAL' } };
   expect(await asked({ ...READ, question: { ...READ.question, more: true } })).toMatchObject(refused);
   expect(await asked({ ...READ, question: { branch: 'main', path: 7, at: null } })).toMatchObject(refused);
-  expect(await asked({ ...READ, operation: 'constructor' })).toMatchObject(refused);
   expect(await asked({ ...READ, context: { ...SERVICE, since: 0, deadlineAt: 'soon' } })).toMatchObject(refused);
+});
+
+it('answers a process of a newer version, which asks for what is not known here, that it may try again', async () => {
+  const later = { failure: { code: 'SERVICE_UNAVAILABLE', status: 503 } };
+  for (const operation of ['ofTomorrow', 'constructor']) {
+    expect(await asked({ ...READ, operation })).toMatchObject(later);
+  }
 });
 
 it('answers a process of the version before, which names no workspaces, with what is for everybody', async () => {

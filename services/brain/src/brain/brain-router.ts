@@ -82,6 +82,7 @@ const served: ReadonlyMap<string, AnyOperation> = new Map(operations.map((operat
 const RETRY_MS = 50;
 const ABSENT = 404;
 const LOOK_FOR_DEATH_MS = 1000;
+const OLDER = 'The process that has the brain is of an older version, which cannot do this yet. Try again later.';
 
 export class BrainRouter {
   readonly #host: BrainHost;
@@ -262,7 +263,8 @@ export class BrainRouter {
       const { brain, operation: name, question } = request;
       const context = { ...request.context, since: this.#platform.clock.now() };
       const operation = served.get(name);
-      if (operation === undefined) throw new Error(`no operation is named ${name}`);
+      // Whoever asks is of a newer version; before long this process is, too, or another one has the brain.
+      if (operation === undefined) throw new CallError('SERVICE_UNAVAILABLE', OLDER);
       const run = (given: Served): Promise<unknown> => operation.serve(given, question);
       return (await this.#runHere({ brain, context, operation, question, run })) ?? { moved: true };
     } catch (error) {
