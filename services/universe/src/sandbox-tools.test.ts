@@ -16,7 +16,7 @@ import { callTool, type Fields, platformOn } from '@svc/testing/service-bed.ts';
 import { afterAll, expect, test } from 'vitest';
 import { createCompute } from './compute/compute.ts';
 import { computeTools } from './compute/tools.ts';
-import { createFetcher } from './network/fetcher.ts';
+import { createFetcher, NETWORK_LIMITS } from './network/fetcher.ts';
 import { createNetwork, NETWORK_SLOTS } from './network/network.ts';
 import { networkTools } from './network/tools.ts';
 import { createRegistry } from './registry.ts';
@@ -209,10 +209,12 @@ test('an agent needs the scope, for the network that of the host', async () => {
 });
 
 test('what is fetched is told as it is, or refused with its code', async () => {
-  const json = { 'content-type': 'application/json' };
+  const [json, text] = [{ 'content-type': 'application/json' }, { 'content-type': 'text/plain' }];
   answers['/json'] = (_request, response) => response.writeHead(201, json).end('{"a":[1]}');
   answers['/round'] = (_request, response) => response.writeHead(302, { location: '/round' }).end();
   answers['/large'] = (_request, response) => response.writeHead(200, json).end('1'.repeat(2 ** 21 + 1));
+  answers['/controls'] = (_request, response) => response.writeHead(200, text).end('\x01'.repeat(2 ** 21));
+  answers['/numbers'] = (_request, response) => response.writeHead(200, json).end(`[1e20${',1e20'.repeat(400_000)}]`);
   answers['/image'] = (_request, response) => response.writeHead(200, { 'content-type': 'image/png' }).end('x');
   answers['/silent'] = () => {};
   expect(await call('svc_network_fetchJson', { url: `${HERE}/json` })).toEqual({
@@ -241,6 +243,10 @@ test('what is fetched is told as it is, or refused with its code', async () => {
     }
   }
   expect(await call('svc_network_fetchJson', { url: `${HERE}/x` })).toMatchObject({ code: 'E_NOT_JSON' });
+  const tooLarge = { ok: false, code: 'E_TOO_LARGE', limit: NETWORK_LIMITS.toldBytes };
+  expect(await call('svc_network_fetch', { url: `${HERE}/controls` })).toMatchObject(tooLarge);
+  expect(await call('svc_network_fetchJson', { url: `${HERE}/numbers` })).toMatchObject(tooLarge);
+  expect(await call('svc_network_fetch', { url: `${HERE}/numbers` })).toMatchObject({ ok: true, bytes: 2_000_006 });
   expect(await call('svc_network_online', {})).toMatchObject({ online: true, enabled: true });
 });
 

@@ -5,7 +5,10 @@ import { type Body, readBody } from './body.ts';
 import { decideHost, type NetworkPolicy, type Target, targetOf } from './domain/target.ts';
 import { decideReachable, ownAddresses, pinnedAgent, type Resolve, resolveAll } from './pinned.ts';
 
-export const NETWORK_LIMITS = { timeMs: 10_000, bodyBytes: 2 * 1024 * 1024, redirects: 3 } as const;
+const MIB = 1024 * 1024;
+
+/** `toldBytes`: as JSON, in which a control character takes six and 1e20 takes 21; a reply of the service carries 8 MiB. */
+export const NETWORK_LIMITS = { timeMs: 10_000, bodyBytes: 2 * MIB, toldBytes: 6 * MIB, redirects: 3 } as const;
 
 export type NetworkDenial =
   | 'E_ADDRESS_DENIED'
@@ -73,6 +76,12 @@ export function createFetcher({ resolve = resolveAll, timeMs = NETWORK_LIMITS.ti
   };
 }
 
+/** Whether there is room for it in what is answered. */
+export function decideTold<Told>(value: Told): Decision<Told, 'E_TOO_LARGE'> {
+  const limit = NETWORK_LIMITS.toldBytes;
+  return Buffer.byteLength(JSON.stringify(value)) > limit ? deny('E_TOO_LARGE', { limit }) : allow(value);
+}
+
 /** A look-up cannot be broken off; whoever waits for it can. */
 async function within<Value, Code extends string>(
   signal: AbortSignal,
@@ -114,7 +123,9 @@ async function visit(
     const location = locationOf(answer);
     if (location !== null) return allow({ location });
     const body = await readBody(answer, NETWORK_LIMITS.bodyBytes);
-    return body.ok ? allow({ status: answer.statusCode, ...body.value }) : body;
+    if (!body.ok) return body;
+    const told = decideTold(body.value.body);
+    return told.ok ? allow({ status: answer.statusCode, ...body.value }) : told;
   } catch (error) {
     return deny(signal.aborted ? 'E_TIMEOUT' : codeOf(error));
   } finally {

@@ -16,7 +16,7 @@ import {
   workspaceOf,
 } from '../sandbox-deps.ts';
 import { type Target, targetOf } from './domain/target.ts';
-import type { Fetched, ListedHosts, NetworkDenial } from './fetcher.ts';
+import { decideTold, type Fetched, type ListedHosts, type NetworkDenial } from './fetcher.ts';
 
 /** As deep as what comes in through a door. */
 const JSON_DEPTH = 64;
@@ -120,7 +120,7 @@ const fetchJson = defineSandboxTool({
     const { status, body, bytes, finalUrl } = await fetched(call as Call, asked);
     const json = jsonOf(body);
     if (json === undefined) throw call.refuse('E_NOT_JSON', { status });
-    return { ok: true as const, status, json, bytes, finalUrl };
+    return { ok: true as const, status, json: call.take(decideTold(json)), bytes, finalUrl };
   },
 });
 
