@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { contextOf, rolesByWorkspace } from '../domain/identity.ts';
 import { readAgents } from '../store/agent-rows.ts';
-import { planOf, readAccounts, readIdentity, readRoles, readToken, readTokenStands } from '../store/identity-rows.ts';
+import { planOf, readAccounts, readIdentity, readRoles, readTokenStands } from '../store/identity-rows.ts';
 import { readAttached, readPolicies } from '../store/policy-rows.ts';
 import type { HabitatHandlers } from './handlers.ts';
 
@@ -15,9 +15,9 @@ export const identityOperations: HabitatHandlers<
     const [{ stamp, at }, current] = await Promise.all([revision.read(), kept.currentOf(sessions)]);
     return { stamp, at, current };
   },
-  async subject({ token }, { deps: { store, revision } }) {
+  async subject({ token }, { deps: { store, revision }, deadlineAt }) {
     if (!RAW_TOKEN.test(token)) return { stamp: (await revision.read()).stamp, token: null };
-    const { stamp, value } = await readToken(store.client, hash('sha256', token, 'hex'));
+    const { stamp, value } = await store.token(hash('sha256', token, 'hex'), deadlineAt);
     return { stamp, token: value };
   },
   async tokenStands({ tokenId }, { deps: { store } }) {

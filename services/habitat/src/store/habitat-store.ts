@@ -15,6 +15,7 @@ import { decideTopic } from './governance-rows.ts';
 import { kill } from './kill.ts';
 import { claim, removePolicy, setPolicy, tellOfDenial } from './policy-changes.ts';
 import { copyPolicies, removeCopies } from './policy-rows.ts';
+import { readTokens, type StampedToken } from './identity-rows.ts';
 import { provision, provisionFor, workspaceOfTeam } from './provision.ts';
 import { addRole, removeRole } from './role-changes.ts';
 import { changeSetting } from './setting-rows.ts';
@@ -57,7 +58,10 @@ export function createHabitatStore(parts: StoreParts) {
   };
 }
 
-/** What a busy market asks so often that those who ask at once share statements and commits. */
+/**
+ * What a busy market asks so often, and a gateway of many sockets after each change of the registry, that those who ask at
+ * once share statements and commits.
+ */
 function askedByMany({ store: { client }, platform: { clock } }: StoreParts, change: Change) {
   const ofNobody: GroupedOf<HabitatUnit> = (call, work) =>
     change({ ...call, caller: { ...call.caller, token: null } }, work);
@@ -69,11 +73,14 @@ function askedByMany({ store: { client }, platform: { clock } }: StoreParts, cha
       return asked.map((ids) => [...new Set(ids)].flatMap((id) => pairOf(id, standings.get(id))));
     },
   );
+  const verifying = createGroupCommit<string, StampedToken>(clock, (hashes) => readTokens(client, hashes));
   return {
     recordTrade: createGroupedChange<HabitatUnit, Trade, TradeRecorded, never>(ofNobody, clock, {
       laneOf: () => 'trades',
       run: recordTrades,
     }),
+    /** By its hash. */
+    token: (hash: string, deadlineAt: number): Promise<StampedToken> => verifying.submit('tokens', hash, deadlineAt),
     parties: (pair: Pair, deadlineAt: number): Promise<PairNow> => reading.submit('parties', pair, deadlineAt),
     /** Of each that is named, once. */
     standings: (entityIds: readonly string[], deadlineAt: number) =>

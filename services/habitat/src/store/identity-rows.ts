@@ -79,22 +79,31 @@ interface TokenRow extends IdentityRow, StampRow {
 /** Past its end too: what is kept under a stamp holds for as long as that does, wherever the clock is set meanwhile. */
 const UNREVOKED = `kind = 'habitat' AND revoked_at IS NULL`;
 
-const TOKEN = `SELECT ${STAMP}, ${epochMs('clock_timestamp()')} AS now, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
+/** Tokens by their hashes, in that order. */
+const TOKENS = `SELECT ${STAMP}, ${epochMs('clock_timestamp()')} AS now, t.token_id AS "tokenId", t.agent_id AS "agentId", t.workspace AS bound,
     t.read_only AS "readOnly", t.profile, ${epochMs('t.expires_at')} AS "expiresAt",
     ${IDENTITY('t.agent_id')}, ${ACCOUNTS('t.agent_id')}
-  FROM habitat.registry_revision r LEFT JOIN habitat.tokens t ON t.hash = $1 AND ${UNREVOKED}`;
+  FROM habitat.registry_revision r CROSS JOIN unnest($1::text[]) WITH ORDINALITY asked (hash, place)
+  LEFT JOIN habitat.tokens t ON t.hash = asked.hash AND ${UNREVOKED}
+  ORDER BY place`;
 
 /** `now`: of the clock by which it ends. */
-interface StampedToken extends Stamped<VerifiedToken | null> {
+export interface StampedToken extends Stamped<VerifiedToken | null> {
   readonly now: number;
 }
 
 /** `hash`: SHA-256 of the raw token in hex. Null = unknown, revoked, or whose agent has no role any more. */
 export async function readToken(client: SqlClient, hash: string): Promise<StampedToken> {
-  const [row] = await client.$queryRawUnsafe<TokenRow[]>(TOKEN, hash);
-  assertStamped(row);
-  const { now, ...found } = row;
-  return { stamp: stampOf(row), value: verifiedToken(found), now };
+  const [token] = await readTokens(client, [hash]);
+  if (token === undefined) throw new Error('one token was asked for and none answered');
+  return token;
+}
+
+/** The same of many, each in its place. */
+export async function readTokens(client: SqlClient, hashes: readonly string[]): Promise<StampedToken[]> {
+  const rows = await client.$queryRawUnsafe<TokenRow[]>(TOKENS, hashes);
+  assertStamped(rows[0]);
+  return rows.map(({ now, ...found }) => ({ stamp: stampOf(found), value: verifiedToken(found), now }));
 }
 
 export async function readTokenStands(client: SqlClient, tokenId: string): Promise<Stamped<boolean>> {
