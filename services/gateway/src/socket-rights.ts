@@ -80,6 +80,12 @@ const RECHECKED_AT_ONCE = 64;
 
 type KeeperPlatform = Pick<StatelessPlatform, 'bus' | 'clock' | 'log'>;
 
+/** `turn`: who asked later read what is as new or newer. */
+interface ReadRevision {
+  readonly turn: number;
+  readonly revision: Revision;
+}
+
 /** `holders`: the sockets that are open now. */
 export async function startRightsKeeper(
   platform: KeeperPlatform,
@@ -97,7 +103,10 @@ export class RightsKeeper {
   readonly #holders: () => Iterable<RightsHolder>;
   readonly #inTurn = createTurn();
   #turns = 0;
-  #renewedTurn = 0;
+  /** Of the last who asked and was answered. */
+  #newest: ReadRevision | null = null;
+  /** What rights were renewed to. */
+  #renewed: ReadRevision | null = null;
   /** How far the registry's clock is ahead of this one. */
   #aheadMs = 0;
   #timer: NodeJS.Timeout | null = null;
@@ -117,13 +126,14 @@ export class RightsKeeper {
 
   /**
    * What the registry stands at, read after this call began; when it resolves, no socket has rights that are older.
-   * Throws SERVICE_UNAVAILABLE. Renewals run one after the other, so that an older answer never replaces a newer one.
+   * Throws SERVICE_UNAVAILABLE. Renewals run one after the other, so that an older answer never replaces a newer one, and
+   * one serves all that wait for it: while they take longer than changes take to come, nobody waits for more than two.
    */
   async current(): Promise<Revision> {
     const turn = (this.#turns += 1);
-    const revision = await this.#ports.requireRevision();
-    await this.#inTurn(() => this.#renew(turn, revision));
-    return revision;
+    const read = { turn, revision: await this.#ports.requireRevision() };
+    if (this.#newest === null || this.#newest.turn < turn) this.#newest = read;
+    return this.#inTurn(() => this.#renewedFor(read));
   }
 
   async close(): Promise<void> {
@@ -131,16 +141,21 @@ export class RightsKeeper {
     await this.#ended?.drain();
   }
 
-  async #renew(turn: number, revision: Revision): Promise<void> {
-    // Whoever called later has renewed with what it read later.
-    if (turn < this.#renewedTurn) return;
+  async #renewedFor(read: ReadRevision): Promise<Revision> {
+    const isServed = this.#renewed !== null && this.#renewed.turn >= read.turn;
+    const aim = (isServed ? this.#renewed : this.#newest) ?? read;
+    await this.#renew(aim.revision);
+    this.#renewed = aim;
+    return aim.revision;
+  }
+
+  async #renew(revision: Revision): Promise<void> {
     this.#aheadMs = revision.at - this.#platform.clock.now();
     const due = [...this.#holders()].filter(({ rights }) => rights.rev !== revision.stamp.rev);
     for (let from = 0; from < due.length; from += RECHECKED_AT_ONCE) {
       await Promise.all(due.slice(from, from + RECHECKED_AT_ONCE).map((holder) => this.#renewOne(holder, revision)));
     }
     this.#expelExpired(revision.at);
-    this.#renewedTurn = turn;
   }
 
   async #renewOne(holder: RightsHolder, revision: Revision): Promise<void> {
