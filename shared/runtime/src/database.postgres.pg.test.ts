@@ -89,11 +89,17 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
   });
 
   test('what is read does not depend on what an operator set for the login', async () => {
-    const settings = { default_transaction_isolation: 'serializable', DateStyle: 'German', extra_float_digits: '-9' };
+    const settings = {
+      default_transaction_isolation: 'serializable',
+      DateStyle: 'German',
+      extra_float_digits: '-9',
+      standard_conforming_strings: 'off',
+    };
     const { database, close } = await openAs('peculiar', settings);
     const read = `SELECT current_setting('transaction_isolation') AS isolation, '2026-02-03T04:05:06.789Z'::timestamptz AS at,
-      0.1::float8 + 0.2::float8 AS sum`;
-    const expected = [{ isolation: 'read committed', at: new Date('2026-02-03T04:05:06.789Z'), sum: 0.1 + 0.2 }];
+      0.1::float8 + 0.2::float8 AS sum, length('\\d') AS characters`;
+    const at = new Date('2026-02-03T04:05:06.789Z');
+    const expected = [{ isolation: 'read committed', at, sum: 0.1 + 0.2, characters: 2 }];
     expect(await withPgTransaction(database.pool, (tx) => tx.$queryRawUnsafe(read))).toEqual(expected);
     expect(await poolClient(database.pool).$queryRawUnsafe(read)).toEqual(expected);
     await close();

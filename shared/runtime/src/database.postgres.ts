@@ -27,6 +27,8 @@ const SESSION = sessionOptions({
   TimeZone: 'UTC',
   DateStyle: 'ISO',
   extra_float_digits: '1',
+  // A backslash in a text is one: otherwise a pattern in a statement would be another, without an error.
+  standard_conforming_strings: 'on',
   default_transaction_isolation: 'read committed',
   // How long a session idles and waits for locks is bounded here: another bound would end it under a call.
   idle_session_timeout: '0',
