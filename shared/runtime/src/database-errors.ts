@@ -1,7 +1,9 @@
 /** What an error of `pg` or the socket below says about the database, told by its codes. */
 
-/** Shutdown, crash, starting up, too many connections, none taken for a while, standby that takes no writes. */
-const SQLSTATE_AWAY = ['57P01', '57P02', '57P03', '53300', '55000', '25006'];
+/** A standby, or a server or session that was told to change nothing. */
+const READ_ONLY = '25006';
+/** Shutdown, crash, starting up, too many connections, none taken for a while, no writes taken. */
+const SQLSTATE_AWAY = ['57P01', '57P02', '57P03', '53300', '55000', READ_ONLY];
 const SOCKET_AWAY = [
   'ECONNREFUSED',
   'ECONNRESET',
@@ -46,6 +48,11 @@ const MAX_DEPTH = 6;
 /** The server is there and does not let this process in: what waiting alone does not mend. */
 export function isTurnedAway(error: unknown): boolean {
   return layersOf(error).some(({ codes }) => codes.some((code) => SQLSTATE_TURNED_AWAY.includes(code)));
+}
+
+/** The session takes no writes: one that began while its login or database was told so does not for as long as it lives. */
+export function isReadOnly(error: unknown): boolean {
+  return layersOf(error).some(({ codes }) => codes.includes(READ_ONLY));
 }
 
 /** No byte came for longer than is waited for. */

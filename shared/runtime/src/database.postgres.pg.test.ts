@@ -105,6 +105,23 @@ describe.skipIf(server === null)('PostgreSQL database', () => {
     await close();
   });
 
+  const write = (database: Database) =>
+    withPgTransaction(database.pool, (tx) => tx.$executeRawUnsafe('INSERT INTO written DEFAULT VALUES'));
+  const refused = (database: Database) => expect(write(database)).rejects.toThrow('No service answers');
+  const looked = async (database: Database) => expect(await database.ping(2000)).toBe(false);
+  test.each([
+    ['looked', looked],
+    ['refused', refused],
+  ])('a session that was to change nothing serves nobody again: %s', async (login, meet) => {
+    const { sql, database, close } = await openAs(login, { default_transaction_read_only: 'on' });
+    await sql('CREATE TABLE IF NOT EXISTS written (); GRANT ALL ON written TO PUBLIC');
+    await meet(database);
+    await sql(`ALTER ROLE ${login} RESET default_transaction_read_only`);
+    await write(database);
+    expect(await database.ping(2000)).toBe(true);
+    await close();
+  });
+
   test('a database that could not keep every text is refused when it is met', async () => {
     const admin = await open(server?.url ?? '');
     await admin.pool.query(`CREATE DATABASE narrow ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);

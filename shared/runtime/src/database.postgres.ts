@@ -7,6 +7,7 @@ import { createRoom } from './database.room.ts';
 import type { Database } from './database.ts';
 import { RepeatedTrouble } from './repeated-trouble.ts';
 import { serverSnapshot } from './snapshot.ts';
+import { LATE, within } from './within.ts';
 import './wasm-code.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -213,14 +214,23 @@ const TAKES_WRITES = `SELECT current_setting('transaction_read_only') = 'off' AS
 
 /** As that of a database. Throws when the pool gives no answer in time, wherever it hangs: queue, connect or query. */
 export async function pingPool(pool: Pool, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`the database gave no answer within ${timeoutMs} ms`)), timeoutMs);
-  });
+  const answer = await within(timeoutMs, takesWrites(pool));
+  if (answer === LATE) throw new Error(`the database gave no answer within ${timeoutMs} ms`);
+  return answer;
+}
+
+/** A session that takes no writes is of no more use: a new one may take them. */
+async function takesWrites(pool: Pool): Promise<boolean> {
+  const client = await pool.connect();
+  const ignore = () => {}; // a lost connection also fails the question
+  client.on('error', ignore);
+  let isWritable = false;
   try {
-    const { rows } = await Promise.race([pool.query<{ takesWrites: boolean }>(TAKES_WRITES), timeout]);
-    return rows[0]?.takesWrites === true;
+    const { rows } = await client.query<{ takesWrites: boolean }>(TAKES_WRITES);
+    isWritable = rows[0]?.takesWrites === true;
+    return isWritable;
   } finally {
-    clearTimeout(timer);
+    client.off('error', ignore);
+    client.release(!isWritable);
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import { type CustomTypesConfig, type Pool, type PoolClient, type QueryConfig, type QueryResult, types } from 'pg';
 import { type Clock, systemClock } from './clock.ts';
-import { isAfterFailure, isConflict, isDatabaseAway, isOutOfTime, isSilence } from './database-errors.ts';
+import { isAfterFailure, isConflict, isDatabaseAway, isOutOfTime, isReadOnly, isSilence } from './database-errors.ts';
 import {
   allowSilence,
   dropConnection,
@@ -97,10 +97,12 @@ export function withPgTransaction<Result>(
       return result;
     } catch (error) {
       const isOver = error instanceof TransactionTimeout;
-      reusable = !isOver && (await rollback(client));
-      if (!reusable) dropConnection(client);
+      const cause = watched.causeOf(error);
+      const isRolledBack = !isOver && (await rollback(client));
+      if (!isRolledBack) dropConnection(client);
+      reusable = isRolledBack && !isReadOnly(cause);
       if ((isOver || isSilence(error)) && !hasSpoken()) dropIdleConnections(pool);
-      throw watched.causeOf(error);
+      throw cause;
     } finally {
       client.off('error', ignore);
       restoreSilence?.();
