@@ -4,6 +4,9 @@
  */
 import type { Bus } from '@svc/runtime/bus.ts';
 import { createLocalBus } from '@svc/runtime/bus.local.ts';
+import type { JobDeclaration, Jobs } from '@svc/runtime/jobs.ts';
+import { createLocalJobs } from '@svc/runtime/jobs.local.ts';
+import { createLog } from '@svc/runtime/log.ts';
 
 export type Moment = 'unasked' | 'unanswered';
 export const MOMENTS: readonly Moment[] = ['unasked', 'unanswered'];
@@ -15,6 +18,8 @@ export interface Cut {
 
 interface CutBus {
   readonly bus: Bus;
+  /** What the universe goes on with by itself would be counted too: it does so when a test says it. */
+  readonly jobs: Jobs;
   /** Operations that were asked for while `work` was done, in turn. */
   askedDuring(work: () => Promise<unknown>): Promise<readonly string[]>;
   /** Holds up the question of that number from now on, counted from 0; all others pass. */
@@ -24,6 +29,9 @@ interface CutBus {
 /** `operations` = those that count. */
 export function createCutBus(operations: readonly string[]): CutBus {
   const inner = createLocalBus();
+  const jobs = createLocalJobs({ log: createLog('silent', {}) });
+  const schedule = async (job: JobDeclaration): Promise<void> =>
+    job.id.startsWith('universe.') ? undefined : jobs.schedule(job);
   let asked: string[] = [];
   let plan: { readonly index: number; readonly moment: Moment; readonly hold: () => Promise<void> } | null = null;
 
@@ -42,6 +50,7 @@ export function createCutBus(operations: readonly string[]): CutBus {
   };
 
   return {
+    jobs: { ...jobs, schedule },
     bus: new Proxy(inner, {
       get(target, name) {
         if (name === 'request') return request;

@@ -14,7 +14,7 @@ const PRICE = 5;
 const STEPS = ['readFiles', 'holdLease', 'readFiles', 'open', 'debit', 'writeFiles', 'giveBackLease'];
 
 const cutting = createCutBus(STEPS);
-const bed = await openWorldsBed({}, { bus: cutting.bus });
+const bed = await openWorldsBed({}, { bus: cutting.bus, jobs: cutting.jobs });
 afterAll(() => bed[Symbol.asyncDispose]());
 
 async function brainOf(brain: string): Promise<string> {
