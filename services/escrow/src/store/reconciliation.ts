@@ -49,8 +49,9 @@ export function createReconciliation(base: Base, parts: Parts): Reconciliation {
   };
   return {
     async run(signal) {
-      const found = (await reading.lookAtAll()) ?? [];
-      return (await reading.isUnderWay()) ? [...found, ...(await readWhole(signal))] : found;
+      const found = await reading.lookAtAll();
+      if (found !== null && !(await reading.isUnderWay())) return found;
+      return [...(found ?? []), ...(await readWhole(signal))];
     },
     readWhole,
     async begin() {
@@ -106,9 +107,9 @@ class LedgerReading {
     );
   }
 
-  /** Whether the ledger was never read whole, or is being read. */
+  /** Whether a reading of the whole ledger was begun and has not ended. */
   isUnderWay(): Promise<boolean> {
-    return this.#inTurn(async (_tx, { complete, reading }) => complete === 0n || reading !== null);
+    return this.#inTurn(async (_tx, { reading }) => reading !== null);
   }
 
   async holds(): Promise<boolean> {
