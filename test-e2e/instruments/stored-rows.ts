@@ -2,10 +2,12 @@
 import { join } from 'node:path';
 import type { Database } from '@svc/runtime/database.ts';
 import { openEmbeddedDatabase } from '@svc/runtime/database.embedded.ts';
-import { openPostgresDatabase } from '@svc/runtime/database.postgres.ts';
+import { openPostgresDatabase, WAIT_FOR_CONNECTION_MS } from '@svc/runtime/database.postgres.ts';
 import type { TargetPlace } from '../targets/target.ts';
 
 const log = { warn() {}, fatal() {} };
+/** As long as the pool waits: of a server that was just started again, where much else starts too. */
+const CONNECT_MS = WAIT_FOR_CONNECTION_MS;
 
 export async function withDatabase<Result>(
   { servers, dataDir }: TargetPlace,
@@ -14,7 +16,7 @@ export async function withDatabase<Result>(
   const database =
     servers === null
       ? await openEmbeddedDatabase({ directory: join(dataDir, 'database'), log })
-      : await openPostgresDatabase({ url: servers.database, log, poolSize: 2 });
+      : await openPostgresDatabase({ url: servers.database, log, poolSize: 2, connectMs: CONNECT_MS });
   try {
     return await work(database.pool);
   } finally {

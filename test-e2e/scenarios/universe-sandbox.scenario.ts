@@ -29,7 +29,9 @@ verifies('sandbox:compute', (scenario) => withSettings(scenario.caller(), COMPUT
 
 async function computeSafely({ place, caller, socket }: Scenario): Promise<void> {
   const operator = caller();
-  expect(await operator.ok('compute_status')).toMatchObject({ enabled: true, ready: true, probe: { ok: true } });
+  const status = await operator.ok<{ readonly probe: { readonly checks: readonly Fields[] } }>('compute_status');
+  expect(status.probe.checks.filter(({ ok }) => ok !== true)).toEqual([]);
+  expect(status).toMatchObject({ enabled: true, ready: true, probe: { ok: true } });
   const ann = memberAt(await createMembers(place, 'viewer'), 0);
   await ann.caller.fails('FORBIDDEN', 'compute_eval', { code: '1' });
   await operator.ok('sudo_grant', { agentId: ann.id, capability: 'exec' });

@@ -41,3 +41,14 @@ test('a brain that does not open is named beside what the others have', async ()
   });
   await node.stop();
 });
+
+test('what is uncommitted is refused where no brain can say it: an empty list would read as nothing', async () => {
+  await using bed = await openBrainTestBed();
+  let node = await bed.start();
+  await node.call('brain_write', { name: 'changed', content: 'x' });
+  await node.stop();
+  writeFileSync(join(bed.dataDir, 'brains', 'svc', '.git', 'config'), '[[[');
+  node = await bed.start();
+  await expect(node.call('svc_branch_changed_brains', {})).rejects.toThrow('BRAIN_LOAD_FAIL');
+  await node.stop();
+});

@@ -6,8 +6,8 @@ import { decideRun } from './domain/outcome.ts';
 import type { Sandbox } from './sandbox.ts';
 
 const LOOP_MS = 200;
-/** A limit that works ends a run long before, also on a busy machine. */
-const HOG_MS = 10_000;
+/** A limit that works ends a run long before, also on a machine whose processes all go before this thread. */
+const HOG_MS = 30_000;
 
 const HOST_NAMES = [
   'process',

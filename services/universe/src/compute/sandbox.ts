@@ -18,8 +18,8 @@ export interface Sandbox {
 const SCRIPT = new URL('./sandbox.worker.ts', import.meta.url);
 const VARIANT = '@jitl/quickjs-wasmfile-release-sync';
 
-/** The engine is up within this, or the run has failed; it does not count as time of the guest. */
-const START_MS = 10_000;
+/** The engine is up within this, or the run has failed; it does not count as time of the guest. All others go before it. */
+const START_MS = 30_000;
 /** Beside the memory of the engine, which is not on the heap of the thread. */
 const HEAP_MB = 48;
 const YOUNG_MB = 8;
