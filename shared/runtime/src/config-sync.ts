@@ -1,6 +1,6 @@
 /** Variables of the remotes that brains sync with. */
 import { z } from 'zod';
-import { count, onOff, text } from './config-values.ts';
+import { bearer, count, onOff, text } from './config-values.ts';
 import { alike, secret, variable } from './config-variable.ts';
 
 /** Of the host that the default brain syncs with. */
@@ -13,7 +13,7 @@ export const HOST_VARIABLES = {
       'Repository at the remote host that the default brain syncs with.',
     ),
   ),
-  HOST_TOKEN: alike('brain', secret(text.optional(), 'Token for the remote host.')),
+  HOST_TOKEN: alike('brain', secret(bearer.optional(), 'Token for the remote host.')),
   SVC_HOST_URL: variable(
     z.url({ protocol: /^https$/ }).default('https://github.com'),
     'https://github.com',

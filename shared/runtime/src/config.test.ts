@@ -90,6 +90,7 @@ describe('the environment', () => {
     ['SVC_REMOTE_TOKEN_FARM', 'canary\nand more', 'SVC_REMOTE_TOKEN_FARM: must be visible ASCII'],
     ['SVC_REMOTE_TOKEN_FARM', 'canary…', 'SVC_REMOTE_TOKEN_FARM: must be visible ASCII'],
     ['SVC_EMBED_KEY', 'canary\nand more', 'SVC_EMBED_KEY: must be visible ASCII'],
+    ['HOST_TOKEN', 'canary\nand more', 'HOST_TOKEN: must be visible ASCII'],
     ['SVC_CHAT_KEY', ' ', 'SVC_CHAT_KEY: must be visible ASCII'],
   ])('%s=%s is refused in one line without the value of a secret', (name, value, said) => {
     const read = () => readConfig({ [name]: value }, noFile);

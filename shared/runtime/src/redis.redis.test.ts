@@ -21,6 +21,17 @@ describe.skipIf(server === null)('connectRedis', () => {
     admin.disconnect();
   });
 
+  test('says so when the one that is there after a break may evict keys', async () => {
+    const lines: string[] = [];
+    const watched = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+    const redis = await connectRedis({ url, name: 'test', log: watched });
+    await redis.config('SET', 'maxmemory-policy', 'volatile-lru');
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no').catch(() => {});
+    await expect.poll(() => lines.join('')).toMatch(/volatile-lru.*noeviction/);
+    await redis.config('SET', 'maxmemory-policy', 'noeviction');
+    redis.disconnect();
+  });
+
   test('refuses wrong credentials instead of waiting', async () => {
     const admin = await open();
     await admin.config('SET', 'requirepass', 's3cret');

@@ -9,7 +9,7 @@ interface RedisOptions extends StartPatience {
   readonly url: string;
   /** Shown in Redis's list of clients. */
   readonly name: string;
-  readonly log: Pick<Logger, 'info' | 'warn'>;
+  readonly log: Pick<Logger, 'error' | 'info' | 'warn'>;
 }
 
 /** A Redis that could be reached and must not be used. */
@@ -50,10 +50,16 @@ export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): 
     lastError = error;
     if (WRONG_CREDENTIALS.test(error.message)) reject(refusal(address, error));
   });
+  let isInUse = false;
+  const tellWhenRefused = (error: unknown): void => {
+    if (error instanceof RedisRefused) log.error(error.message);
+  };
   redis.on('ready', () => {
     if (reported) log.info('connected to Redis again');
     reported = false;
     resolve();
+    // Another server may have taken over, or this one may have been started with other settings.
+    if (isInUse) void assertKeepsKeys(redis, address).catch(tellWhenRefused);
   });
   const giveUp = startTimer(giveUpAt, () => {
     const reason = lastError === null ? 'no answer' : reasonOf(lastError);
@@ -64,6 +70,7 @@ export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): 
     redis.connect().catch(() => {});
     await ready;
     await assertKeepsKeys(redis, address);
+    isInUse = true;
     return redis;
   } catch (error) {
     redis.disconnect();

@@ -7,7 +7,7 @@ import { createQos } from './qos.ts';
 
 const DAY_MS = 86_400_000;
 const server = await startOwnRedis();
-const silent = { info() {}, warn() {} };
+const silent = { error() {}, info() {}, warn() {} };
 const connect = () => connectRedis({ url: server?.url ?? '', name: 'qos', log: silent });
 const connections = server === null ? [] : await Promise.all([connect(), connect(), connect()]);
 afterAll(async () => {
