@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { declaredTools } from '../toolchain/declared-tools.ts';
 import { ACCESS_RULES } from './instruments/access-rules.ts';
-import { APART, BREAKING_MEMORY, BREAKING_ROWS } from './lanes.ts';
+import { APART, BREAKING } from './lanes.ts';
 import { ACCEPTANCE_COUNTS, LATER } from './requirements/later.ts';
 import { REQUIREMENTS } from './requirements.ts';
 import { collectScenarios } from './verifies.ts';
@@ -31,7 +31,7 @@ test('every requirement is proven by a scenario, and every scenario proves a kno
 
 test('the files with a cluster of their own are those that run apart', () => {
   const own = collected.filter(({ hasOwnCluster }) => hasOwnCluster).map(({ file }) => file);
-  expect([...BREAKING_MEMORY, ...BREAKING_ROWS, ...APART].toSorted()).toEqual(own.toSorted());
+  expect([...BREAKING, ...APART].toSorted()).toEqual(own.toSorted());
 });
 
 test('every acceptance example is a requirement now or has a reason to come later', () => {

@@ -1,32 +1,24 @@
 /**
  * How the scenarios of the cluster share two cores. Most files need nothing but the cluster that all share: several at once,
  * on few processes. The others have a cluster of their own too, which rests while nobody breaks it: one file at a time in
- * each of three runs of about the same length, so that one works while others wait until what they broke is whole.
+ * each of two runs, so that one works while the other waits until what it broke is whole.
  */
 const filesOf = (...names: readonly string[]): readonly string[] =>
   names.map((name) => `scenarios/${name}.scenario.ts`);
 
-/** Every scenario of these has a cluster of its own: their runs start no other. Mostly processes of the brain are killed. */
-export const BREAKING_MEMORY = filesOf(
+/** Every scenario of these has a cluster of its own: their run starts no other. */
+export const BREAKING = filesOf(
   'standstill',
-  'roll',
-  'brain-backup',
-  'islands-crash',
-  'backup',
-  'rolling',
-  'brain-sync-network',
-  'brain-sync-history',
-  'semantic',
-  'brain-sync-several',
-);
-
-/** As those before. Mostly processes of the other services are killed. */
-export const BREAKING_ROWS = filesOf(
   'faults',
   'agora-members',
+  'roll',
+  'brain-backup',
   'market-crash',
   'event-log-crash',
   'universe-cron-crash',
+  'islands-crash',
+  'backup',
+  'rolling',
   'universe-crash',
   'universe-worlds-faults',
   'restart',
@@ -34,6 +26,10 @@ export const BREAKING_ROWS = filesOf(
   'crews-crash',
   'escrow-crash',
   'universe-boot-faults',
+  'brain-sync-network',
+  'brain-sync-history',
+  'semantic',
+  'brain-sync-several',
 );
 
 /** Some scenarios of these have. */

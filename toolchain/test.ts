@@ -1,5 +1,5 @@
 // Everything that must hold: `test.ts`. The end-to-end scenarios alone: `test.ts e2e`.
-import { APART, AT_ONCE, BREAKING_MEMORY, BREAKING_ROWS, SHARED_TARGET } from '../test-e2e/lanes.ts';
+import { APART, AT_ONCE, BREAKING, SHARED_TARGET } from '../test-e2e/lanes.ts';
 import { staticChecks } from './checks.ts';
 import { provokedStage } from './provoked.ts';
 import { runStages, sideBySide, vitestStage } from './stages.ts';
@@ -12,13 +12,11 @@ const CLUSTER = ['e2e-cluster'];
 const endToEnd = [
   vitestStage('e2e embedded', ['e2e-embedded']),
   vitestStage('e2e cluster', CLUSTER, {
-    without: [...BREAKING_MEMORY, ...BREAKING_ROWS, ...APART],
+    without: [...BREAKING, ...APART],
     environment: { [AT_ONCE]: SHARING_AT_ONCE },
   }),
   sideBySide('e2e clusters', [
-    ...[BREAKING_MEMORY, BREAKING_ROWS].map((files) =>
-      vitestStage('breaking', CLUSTER, { files, environment: { [SHARED_TARGET]: 'none' } }),
-    ),
+    vitestStage('breaking', CLUSTER, { files: BREAKING, environment: { [SHARED_TARGET]: 'none' } }),
     vitestStage('apart', CLUSTER, { files: APART }),
   ]),
 ];
