@@ -43,6 +43,28 @@ describe.skipIf(server === null)('connectRedis', () => {
     admin.disconnect();
   });
 
+  test('says why it has no connection when that is not what it was at first, and goes on without a start', async () => {
+    const lines: string[] = [];
+    const watched = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+    const admin = await open();
+    const allow = () => admin.call('ACL', 'SETUSER', 'app', 'on', '>s3cret', 'allkeys', '+@all');
+    await allow();
+    const redis = await connectRedis({ url: url.replace('//', '//app:s3cret@'), name: 'test', log: watched });
+    await control?.kill();
+    await expect.poll(() => lines.join('')).toMatch(/cannot be reached/);
+    await control?.start(); // it knows this user no more
+    await expect
+      .poll(() => lines.join(''), { timeout: 5000 })
+      .toMatch(/refuses the credential in REDIS_URL: WRONGPASS/);
+    await expect.poll(() => admin.status).toBe('ready');
+    await allow();
+    await expect.poll(() => redis.status, { timeout: 5000 }).toBe('ready');
+    expect(lines.filter((line) => line.includes('refuses the credential'))).toHaveLength(1);
+    expect(lines.at(-1)).toMatch(/connected to Redis again/);
+    redis.disconnect();
+    admin.disconnect();
+  });
+
   test('commands fail fast while Redis is away and work again when it is back', async () => {
     const redis = await open();
     await redis.set('kept', 'yes');

@@ -1,6 +1,7 @@
 /** The connection to Redis. Commands fail fast: whoever uses it has an answer for the time Redis is away. */
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { RepeatedTrouble } from './repeated-trouble.ts';
 import { addressOf, reasonOf, type StartPatience, StartProblem } from './start-problem.ts';
 
 export type { Redis } from 'ioredis';
@@ -42,11 +43,10 @@ export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): 
     retryStrategy: (attempt) => Math.min(attempt * 100, LONGEST_RETRY_MS),
   });
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
-  let reported = false;
+  const tell = createAbsenceReport(address, log);
   let lastError: unknown = null;
   redis.on('error', (error: Error) => {
-    if (!reported) log.warn({ err: error }, `Redis at ${address} cannot be reached`);
-    reported = true;
+    tell.away(error);
     lastError = error;
     if (WRONG_CREDENTIALS.test(error.message)) reject(refusal(address, error));
   });
@@ -55,8 +55,7 @@ export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): 
     if (error instanceof RedisRefused) log.error(error.message);
   };
   redis.on('ready', () => {
-    if (reported) log.info('connected to Redis again');
-    reported = false;
+    tell.ready();
     resolve();
     // Another server may have taken over, or this one may have been started with other settings.
     if (isInUse) void assertKeepsKeys(redis, address).catch(tellWhenRefused);
@@ -78,6 +77,25 @@ export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): 
   } finally {
     clearTimeout(giveUp);
   }
+}
+
+/** Tells each reason for which Redis is away: one that was restarted with another password is not there first, and then refuses. */
+function createAbsenceReport(address: string, log: RedisOptions['log']) {
+  const trouble = new RepeatedTrouble();
+  let isTold = false;
+  return {
+    away(error: Error): void {
+      isTold = true;
+      if (!trouble.isDue(error.message)) return;
+      if (!WRONG_CREDENTIALS.test(error.message)) log.warn({ err: error }, `Redis at ${address} cannot be reached`);
+      else log.warn(`${refusal(address, error).message}; it is asked again until it takes it`);
+    },
+    ready(): void {
+      if (isTold) log.info('connected to Redis again');
+      isTold = false;
+      trouble.end();
+    },
+  };
 }
 
 function refusal(address: string, error: Error): RedisRefused {
