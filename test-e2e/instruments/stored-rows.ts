@@ -6,8 +6,6 @@ import { openPostgresDatabase, WAIT_FOR_CONNECTION_MS } from '@svc/runtime/datab
 import type { TargetPlace } from '../targets/target.ts';
 
 const log = { warn() {}, fatal() {} };
-/** As long as the pool waits: of a server that was just started again, where much else starts too. */
-const CONNECT_MS = WAIT_FOR_CONNECTION_MS;
 
 export async function withDatabase<Result>(
   { servers, dataDir }: TargetPlace,
@@ -16,7 +14,13 @@ export async function withDatabase<Result>(
   const database =
     servers === null
       ? await openEmbeddedDatabase({ directory: join(dataDir, 'database'), log })
-      : await openPostgresDatabase({ url: servers.database, log, poolSize: 2, connectMs: CONNECT_MS });
+      : await openPostgresDatabase({
+          url: servers.database,
+          log,
+          poolSize: 2,
+          // A server that was just started again, where much else starts too, takes its time: as long as the pool waits.
+          connectMs: WAIT_FOR_CONNECTION_MS,
+        });
   try {
     return await work(database.pool);
   } finally {
