@@ -45,12 +45,13 @@ export async function connectRedis({ url, name, log, giveUpAt }: RedisOptions): 
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   const tell = createAbsenceReport(address, log);
   let lastError: unknown = null;
-  redis.on('error', (error: Error) => {
-    tell.away(error);
-    lastError = error;
-    if (WRONG_CREDENTIALS.test(error.message)) reject(refusal(address, error));
-  });
   let isInUse = false;
+  redis.on('error', (error: Error) => {
+    lastError = error;
+    // Whoever starts is told by what is thrown, and does not ask again.
+    if (!isInUse && WRONG_CREDENTIALS.test(error.message)) reject(refusal(address, error));
+    else tell.away(error);
+  });
   const tellWhenRefused = (error: unknown): void => {
     if (error instanceof RedisRefused) log.error(error.message);
   };
