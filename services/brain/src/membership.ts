@@ -4,7 +4,7 @@ import type { SqlClient } from '@svc/runtime/database.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
 import { poolClient, withPgTransaction } from '@svc/runtime/transaction.ts';
 import type { BrainHost } from './brain/brain-host.ts';
-import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from '@svc/runtime/repeated-trouble.ts';
 import { StartProblem } from '@svc/runtime/start-problem.ts';
 import {
   beat,
@@ -48,7 +48,7 @@ export async function startMembership(host: BrainHost, platform: Platform, direc
     repeated(
       () =>
         round().catch((error: unknown) => {
-          if (told.isDue(`${trouble} ${String(error)}`)) log.warn({ err: error }, trouble);
+          if (told.isDue(`${trouble} ${troubleOf(error)}`)) log.warn({ err: error }, trouble);
         }),
       everyMs,
     );

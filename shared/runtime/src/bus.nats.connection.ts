@@ -26,7 +26,7 @@ import { createFailureReport } from './failures.ts';
 import { IdleGate } from './idle-gate.ts';
 import type { Absence } from './bus.nats.absence.ts';
 import { Listening } from './bus.nats.listening.ts';
-import { RepeatedTrouble } from './repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from './repeated-trouble.ts';
 import type { StartPatience } from './start-problem.ts';
 import type { Logger } from 'pino';
 
@@ -282,7 +282,7 @@ export class NatsBus implements Bus {
 
   /** A connection that is refused is tried again several times a second. */
   #tell(error: Error): void {
-    if (!this.#trouble.isDue(String(error))) return;
+    if (!this.#trouble.isDue(troubleOf(error))) return;
     if (error instanceof AuthorizationError) {
       const server = this.#connection.getServer();
       this.#log.warn(`NATS at ${server} refuses the credential: ${error.message}; it is asked again until it takes it`);

@@ -1,7 +1,7 @@
 /** Carries rows of a service to another one: stored first, then handed over until it is acknowledged, so each arrives. */
 import { CallError, type CallErrorCode } from '@svc/contract/codes.ts';
 import type { Platform } from './platform.ts';
-import { RepeatedTrouble } from './repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from './repeated-trouble.ts';
 import { repeatWhileWanted } from './turns.ts';
 
 const AT_ONCE = 100;
@@ -68,7 +68,7 @@ export function createCarrier<Row>({ clock, log }: Pick<Platform, 'clock' | 'log
       await carryAll();
     } catch (error) {
       const isAway = error instanceof CallError && error.code === 'SERVICE_UNAVAILABLE';
-      if (!trouble.isDue(String(error))) return;
+      if (!trouble.isDue(troubleOf(error))) return;
       log[isAway ? 'debug' : 'warn']({ err: error, what }, 'something waits to be carried');
     }
   });

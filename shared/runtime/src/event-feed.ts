@@ -13,7 +13,7 @@ import {
 import type { PositionedEvent } from '@svc/contract/events.ts';
 import type { Subscription } from './bus.ts';
 import type { StatelessPlatform } from './platform.ts';
-import { RepeatedTrouble } from './repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from './repeated-trouble.ts';
 
 /** Hands out events of one service in order; the next ones wait until it resolves. */
 export type Deliver = (service: string, events: readonly PositionedEvent[]) => Promise<void>;
@@ -200,7 +200,7 @@ class Feed implements EventFeed {
         await this.#handOut(stream, next.length > 0 ? next : await this.#missing(stream));
       } catch (error) {
         const { log } = this.#options.platform;
-        if (this.#trouble.isDue(`${stream.service} ${String(error)}`)) {
+        if (this.#trouble.isDue(`${stream.service} ${troubleOf(error)}`)) {
           log.warn({ err: error, service: stream.service }, 'events could not be read or judged yet');
         }
         await sleep(RETRY_MS, undefined, { ref: false });

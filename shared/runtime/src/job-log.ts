@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import { lastingTrouble } from './failures.ts';
 import type { JobContext, JobDeclaration } from './jobs.ts';
-import { RepeatedTrouble } from './repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from './repeated-trouble.ts';
 
 export type JobLogger = Pick<Logger, 'error' | 'warn' | 'info'>;
 
@@ -32,7 +32,7 @@ export class JobLog {
   #failed(job: string, err: unknown): void {
     this.#failures += 1;
     const lasting = lastingTrouble(err);
-    if (!this.#trouble.isDue(lasting ?? String(err))) return;
+    if (!this.#trouble.isDue(lasting ?? troubleOf(err))) return;
     const failed = { job, failures: this.#failures };
     if (lasting === null) this.#log.error({ err, ...failed }, 'a job failed; its next slot comes');
     else this.#log.warn(failed, `a job waits: ${lasting}`);

@@ -10,7 +10,7 @@ import { JobLog, type JobLogger } from './job-log.ts';
 import { createLocalJobs } from './jobs.local.ts';
 import { type JobDeclaration, type Jobs, slotAfter } from './jobs.ts';
 import { duplicateForBlocking, isRedisAway, isRedisRefusing } from './redis.ts';
-import { RepeatedTrouble } from './repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from './repeated-trouble.ts';
 import { createTurn } from './turns.ts';
 
 interface BullmqJobsOptions {
@@ -249,7 +249,7 @@ class ServiceQueue {
 
   #tell(error: unknown, trouble: string): void {
     if (error instanceof Error && isRedisAway(error)) return;
-    if (!this.#trouble.isDue(`${trouble} ${String(error)}`)) return;
+    if (!this.#trouble.isDue(`${trouble} ${troubleOf(error)}`)) return;
     this.#log.warn({ err: error, queue: this.#queue.name }, trouble);
   }
 

@@ -13,7 +13,7 @@ import type { SqlClient } from './database.ts';
 import { sweepRows } from './row-sweep.ts';
 import { answerPage, EVENTS_KEPT_ROWS, type NumberedRow, positionedEvents, readHead } from './event-log.ts';
 import type { Platform } from './platform.ts';
-import { RepeatedTrouble } from './repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from './repeated-trouble.ts';
 import type { Statement } from './transaction.ts';
 import { repeatGathered } from './turns.ts';
 
@@ -178,7 +178,7 @@ function createRelay(options: OutboxOptions) {
     } catch (error) {
       // What nobody answered may have been numbered all the same; the next heartbeat tells of it.
       head = null;
-      if (trouble.isDue(String(error)))
+      if (trouble.isDue(troubleOf(error)))
         platform.log.warn({ err: error }, 'events wait: the relay could not read or number them');
     }
   }

@@ -19,3 +19,9 @@ export class RepeatedTrouble {
     this.#told.clear();
   }
 }
+
+/** What an error says and what caused it: that nobody answers has reasons which come one after the other, each to be told. */
+export function troubleOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause === undefined ? String(error) : `${String(error)}: ${troubleOf(cause)}`;
+}

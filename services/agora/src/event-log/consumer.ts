@@ -5,7 +5,7 @@
 import type { PositionedEvent } from '@svc/contract/events.ts';
 import { type EventFeed, startEventFeed } from '@svc/runtime/event-feed.ts';
 import type { Platform } from '@svc/runtime/platform.ts';
-import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from '@svc/runtime/repeated-trouble.ts';
 import { shareRun } from '@svc/runtime/turns.ts';
 import type { LogRows } from './log-rows.ts';
 
@@ -40,7 +40,7 @@ export function startLogConsumer({ platform, rows, onAppended }: ConsumerParts):
   const trouble = new RepeatedTrouble();
   const tend = (): void =>
     void claim().catch((error: unknown) => {
-      if (trouble.isDue(String(error))) log.warn({ err: error }, 'the event log waits');
+      if (trouble.isDue(troubleOf(error))) log.warn({ err: error }, 'the event log waits');
     });
 
   async function append(service: string, events: readonly PositionedEvent[], lost: number): Promise<void> {

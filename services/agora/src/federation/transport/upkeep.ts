@@ -1,6 +1,6 @@
 /** What a node does now and then, without anybody asking. */
 import type { Platform } from '@svc/runtime/platform.ts';
-import { RepeatedTrouble } from '@svc/runtime/repeated-trouble.ts';
+import { RepeatedTrouble, troubleOf } from '@svc/runtime/repeated-trouble.ts';
 import { BEACON_EVERY_MS, ONLINE_MS } from '../domain/peer.ts';
 import type { NodeStore } from '../store/node-store.ts';
 import type { Peers } from './peers.ts';
@@ -63,7 +63,8 @@ export class Upkeep {
     try {
       await this.#run();
     } catch (error) {
-      if (this.#trouble.isDue(String(error))) this.#parts.log.error({ err: error }, 'the upkeep of other nodes failed');
+      if (this.#trouble.isDue(troubleOf(error)))
+        this.#parts.log.error({ err: error }, 'the upkeep of other nodes failed');
     }
     if (!this.#isOver) this.start();
   }
